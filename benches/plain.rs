@@ -1,0 +1,61 @@
+//! Series 2 of the paper with the run-limited theta policy, written the obvious way: departure
+//! times in vectors that are scanned for a free channel, times drawn by `rand_distr`.
+
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Poisson};
+use rand_pcg::Pcg32;
+
+pub struct Counts {
+    pub arrivals: u64,
+    pub errors: u64,
+    pub refusals: u64,
+}
+
+fn positive(poisson: &Poisson<f64>, rng: &mut Pcg32) -> f64 {
+    loop {
+        let value: f64 = poisson.sample(rng);
+        if value >= 1.0 {
+            return value;
+        }
+    }
+}
+
+fn free(server: &[f64], now: f64) -> Option<usize> {
+    server.iter().position(|&departure| departure <= now)
+}
+
+pub fn series2(seed: u64) -> Counts {
+    let mut rng = Pcg32::seed_from_u64(seed);
+    let interarrival = Poisson::new(15.0).expect("15 is a mean");
+    let service = Poisson::new(460.0).expect("460 is a mean");
+    let mut servers = [vec![0.0; 10], vec![0.0; 20]];
+    let (alpha, mut theta) = (0.01, 1.0 / 3.0);
+    let (mut last, mut run) = (0, 0);
+    let mut counts = Counts { arrivals: 0, errors: 0, refusals: 0 };
+    let mut now = 0.0;
+    loop {
+        now += positive(&interarrival, &mut rng);
+        if now > 1e6 {
+            return counts;
+        }
+        counts.arrivals += 1;
+        let departure = now + positive(&service, &mut rng);
+        let mut server = if rng.random::<f64>() < theta { 0 } else { 1 };
+        if run >= 2 && server == last {
+            server = 1 - server;
+        }
+        run = if server == last { run + 1 } else { 1 };
+        last = server;
+        let other = 1 - server;
+        if let Some(channel) = free(&servers[server], now) {
+            servers[server][channel] = departure;
+        } else if let Some(channel) = free(&servers[other], now) {
+            servers[other][channel] = departure;
+            counts.errors += 1;
+            theta += if other == 0 { alpha } else { -alpha };
+            theta = theta.clamp(0.01, 0.99);
+        } else {
+            counts.refusals += 1;
+        }
+    }
+}

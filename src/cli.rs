@@ -1,0 +1,203 @@
+//! The command line: arguments, progress, tables, exit codes.
+
+mod args;
+mod progress;
+mod run;
+mod verify;
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use args::{Arguments, Command, SpecArgs};
+
+use crate::engine::{self, Case, Plan};
+use crate::frame::StoreError;
+use crate::report;
+use crate::spec::{self, Experiment, SpecError};
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Fine = 0,
+    ClaimFailed = 1,
+    Usage = 2,
+    ReplicationsFailed = 3,
+    Storage = 4,
+    Interrupted = 130,
+}
+
+impl From<End> for ExitCode {
+    fn from(end: End) -> ExitCode {
+        ExitCode::from(end as u8)
+    }
+}
+
+/// What the user asked for can't be done.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Usage(String);
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    quiet_worker_panics();
+    match dispatch(Arguments::from_env().command) {
+        Ok(end) => end.into(),
+        Err(error) => {
+            let end = classify(&error);
+            // Nobody reads a closed pipe's error message.
+            if !broken_pipe(&error) {
+                let _ = complain(&error);
+            }
+            end.into()
+        }
+    }
+}
+
+fn dispatch(command: Command) -> anyhow::Result<End> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Verify(args) => verify::verify(&args),
+        Command::Plan(args) => {
+            let experiment = load(&args.spec)?;
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            print(&report::plan(&experiment, &Plan::all(&experiment), threads))
+        }
+        Command::Check(args) => check(&args),
+        Command::Replay(args) => replay(&args),
+        Command::Models => print(&report::vocabulary()),
+        Command::Schema => print(&format!("{:#}\n", spec::schema())),
+    }
+}
+
+fn check(args: &args::Check) -> anyhow::Result<End> {
+    let mut end = End::Fine;
+    for path in &args.specs {
+        match load(&SpecArgs { spec: path.clone(), set: args.set.clone(), ..SpecArgs::default() }) {
+            Ok(experiment) => {
+                let points = report::grouped(f64::from(experiment.points()));
+                print(&format!("{}: fine, {points} points\n", path.display()))?;
+            }
+            Err(error) => {
+                complain(&error)?;
+                end = classify(&error);
+            }
+        }
+    }
+    Ok(end)
+}
+
+fn replay(args: &args::Replay) -> anyhow::Result<End> {
+    let experiment = load(&args.spec)?;
+    if args.point >= experiment.points() {
+        return Err(Usage(format!(
+            "there is no point {}: {} has points 0 to {}",
+            args.point,
+            experiment.name,
+            experiment.points() - 1
+        ))
+        .into());
+    }
+    let values =
+        Case::new(&experiment, args.point).and_then(|case| case.replicate(args.replication));
+    let values = match values {
+        Ok(values) => values,
+        Err(failure) => {
+            complain(&anyhow::anyhow!("{failure}"))?;
+            return Ok(End::ReplicationsFailed);
+        }
+    };
+    if args.json {
+        let numbers =
+            experiment.columns.iter().cloned().zip(values.iter().map(|&value| value.into()));
+        let object: serde_json::Map<String, serde_json::Value> = numbers.collect();
+        return print(&format!("{:#}\n", serde_json::Value::from(object)));
+    }
+    let point = experiment.design.point(args.point);
+    let mut place = format!("policy {}", experiment.labels[point.policy]);
+    let columns = experiment.design.columns().iter();
+    for (name, level) in columns.zip(experiment.design.levels(&point)) {
+        if let Some(level) = level {
+            place += &format!(", {name} {level}");
+        }
+    }
+    print(&format!("{place}, replication {}\n", args.replication))?;
+    print(&report::replication(&experiment.columns, &values))
+}
+
+/// Reads and checks the spec that the arguments name.
+fn load(args: &SpecArgs) -> anyhow::Result<Experiment> {
+    let path = args.spec.as_path();
+    let name = path.display().to_string();
+    let text = read_spec(path).map_err(|message| {
+        let help = format!("`{name}` must be a YAML file; see experiments/quickstart.yaml");
+        SpecError::file(&name, message, Some(help))
+    })?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let read = move |file: &str| {
+        std::fs::read_to_string(folder.join(file)).map_err(|error| error.to_string())
+    };
+    let overrides = args.overrides().map_err(Usage)?;
+    Ok(spec::load(&name, text, &overrides, &read)?)
+}
+
+fn read_spec(path: &Path) -> Result<String, String> {
+    let said = |error: std::io::Error| format!("can't read the spec: {error}");
+    let bytes = std::fs::metadata(path).map_err(said)?.len();
+    if bytes > spec::MAX_BYTES {
+        let (bytes, most) = (report::size(bytes as f64), report::size(spec::MAX_BYTES as f64));
+        return Err(format!("the spec has {bytes}, more than the {most} that a spec may have"));
+    }
+    let content = std::fs::read(path).map_err(said)?;
+    String::from_utf8(content).map_err(|_| "the spec is no UTF-8 text".to_owned())
+}
+
+/// Prints to stdout; a reader that left is an error that ends the program quietly.
+fn print(text: &str) -> anyhow::Result<End> {
+    std::io::stdout().lock().write_all(text.as_bytes()).context("can't write to stdout")?;
+    Ok(End::Fine)
+}
+
+/// Prints an error to stderr, in colour on a terminal that wants it.
+fn complain(error: &anyhow::Error) -> anyhow::Result<()> {
+    let stderr = std::io::stderr();
+    let colour = stderr.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let text = match error.downcast_ref::<SpecError>() {
+        Some(error) if colour => error.styled(),
+        Some(error) => error.to_string(),
+        None => format!("error: {error:#}"),
+    };
+    writeln!(stderr.lock(), "{text}").context("can't write to stderr")
+}
+
+fn classify(error: &anyhow::Error) -> End {
+    let storage = |error: &engine::EngineError<StoreError>| match error {
+        engine::EngineError::Interrupted => End::Interrupted,
+        engine::EngineError::Threads(_) | engine::EngineError::Sink(_) => End::Storage,
+    };
+    if let Some(error) = error.downcast_ref() {
+        storage(error)
+    } else if error.is::<StoreError>() || error.is::<std::io::Error>() {
+        End::Storage
+    } else {
+        End::Usage
+    }
+}
+
+fn broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// Keeps panics in replications, which become rows of the list of failures, off the screen.
+fn quiet_worker_panics() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let thread = std::thread::current();
+        if !thread.name().is_some_and(|name| name.starts_with(engine::WORKER)) {
+            default(panic);
+        }
+    }));
+}

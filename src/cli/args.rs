@@ -1,0 +1,189 @@
+//! Arguments and their help.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::spec::Override;
+
+const EXAMPLES: &str = "\
+Examples:
+  balancelab experiments/series2.yaml                the same as `balancelab run …`
+  balancelab plan experiments/series2.yaml           what that would do, and how long
+  balancelab verify experiments/series*.yaml         check published figures; exit 1 if one fails
+  balancelab run my.yaml --set model.loss_router.horizon=10000 --out /tmp/short
+  balancelab models                                  everything that a spec may name
+
+Exit codes: 0 fine, 1 a claim failed, 2 bad spec or usage, 3 some replications failed, 4 input or
+output failed, 130 interrupted.";
+
+/// Parallel parameter sweeps for load-balancing models: one YAML spec in, checked results out.
+#[derive(Debug, Parser)]
+#[command(version, about, after_help = EXAMPLES)]
+#[command(override_usage = "balancelab SPEC.yaml [OPTIONS]\n       balancelab COMMAND …")]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+impl Arguments {
+    /// Parses the program's arguments, where `balancelab SPEC` stands for `balancelab run SPEC`.
+    pub(super) fn from_env() -> Self {
+        let mut words: Vec<OsString> = std::env::args_os().collect();
+        let known = Arguments::command();
+        let whole = ["help", "--help", "-h", "--version", "-V"];
+        let runs = words.get(1).is_some_and(|first| {
+            let command = known.get_subcommands().any(|command| *first == *command.get_name());
+            !command && !whole.iter().any(|word| first == word)
+        });
+        if runs {
+            words.insert(1, "run".into());
+        }
+        Arguments::parse_from(words)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Sweep, compare, check claims, write results; progress on stderr, tables on stdout.
+    Run(Run),
+    /// Show what `run` would do: points, replications, arrivals, predicted time and disk.
+    Plan(PlanArgs),
+    /// Validate specs: every fault of a file at once, each with its place and a remedy.
+    Check(Check),
+    /// Run and judge the claims of specs only; exit 1 when one fails.
+    Verify(Verify),
+    /// Rerun one replication alone and print its numbers, equal to its row.
+    Replay(Replay),
+    /// List models, policies and distributions with their fields, units and defaults.
+    Models,
+    /// Print the JSON Schema of a spec, for editors.
+    Schema,
+}
+
+/// A spec and what is changed in it.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct SpecArgs {
+    /// The YAML file that describes the experiment.
+    pub(super) spec: PathBuf,
+    #[command(flatten)]
+    pub(super) set: Changes,
+    /// Seed to use instead of the file's.
+    #[arg(long, value_name = "S")]
+    pub(super) seed: Option<u64>,
+    /// Replications of every point, instead of the file's.
+    #[arg(long, value_name = "N")]
+    pub(super) replications: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Changes {
+    /// Set a field of the spec, such as model.loss_router.horizon=10000 or
+    /// policies.LABEL.alpha=0.01. Repeatable.
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(super) set: Vec<String>,
+}
+
+impl SpecArgs {
+    pub(super) fn overrides(&self) -> Result<Vec<Override>, String> {
+        let parse = |argument: &String| {
+            Override::parse(argument).map_err(|error| format!("--set {argument}: {error}"))
+        };
+        let mut overrides: Vec<Override> =
+            self.set.set.iter().map(parse).collect::<Result<_, _>>()?;
+        overrides.extend(self.seed.map(|seed| Override::top("seed", seed)));
+        overrides.extend(self.replications.map(|n| Override::top("replications", n)));
+        Ok(overrides)
+    }
+}
+
+/// How results are shown.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Output {
+    /// Print neither progress nor tables.
+    #[arg(long)]
+    pub(super) quiet: bool,
+    /// Print a machine-readable summary on stdout instead of tables.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// How much of the machine is used.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Effort {
+    /// Threads to use; all cores by default. Results don't depend on it.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(super) threads: usize,
+    /// End at the first failed replication.
+    #[arg(long)]
+    pub(super) fail_fast: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    #[command(flatten)]
+    pub(super) spec: SpecArgs,
+    /// Folder for the results, instead of results/NAME.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Replace earlier results, if they are of another spec.
+    #[arg(long)]
+    pub(super) fresh: bool,
+    #[command(flatten)]
+    pub(super) effort: Effort,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    pub(super) spec: SpecArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// The YAML files.
+    #[arg(required = true)]
+    pub(super) specs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) set: Changes,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// The YAML files.
+    #[arg(required = true)]
+    pub(super) specs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) set: Changes,
+    /// Seed to use instead of the files'.
+    #[arg(long, value_name = "S")]
+    pub(super) seed: Option<u64>,
+    /// Replications of every point, instead of the files'.
+    #[arg(long, value_name = "N")]
+    pub(super) replications: Option<u32>,
+    /// Folder for each spec's claims.csv, as DIR/NAME/claims.csv; nothing is written by default.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) effort: Effort,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    #[command(flatten)]
+    pub(super) spec: SpecArgs,
+    /// Number of the point, as in the column `point`.
+    #[arg(long, value_name = "P")]
+    pub(super) point: u32,
+    /// Number of the replication, as in the column `replication`.
+    #[arg(long, value_name = "R")]
+    pub(super) replication: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}

@@ -1,0 +1,95 @@
+//! The progress bar, fed by the engine's events, and Ctrl-C.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::engine::Event;
+use crate::report::grouped;
+use crate::spec::Experiment;
+
+const TEMPLATE: &str = "{bar:30} {pos}/{len} replications, {speed}, {left} left{failed}";
+
+/// A bar on stderr; silent when stderr is no terminal.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    arrivals: Arc<AtomicU64>,
+    failed: Arc<AtomicU64>,
+    /// Column of the number of arrivals, where the model counts them.
+    column: Option<usize>,
+}
+
+impl Progress {
+    pub(super) fn new(
+        experiment: &Experiment,
+        replications: u64,
+        quiet: bool,
+    ) -> anyhow::Result<Self> {
+        let target =
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(replications), target);
+        let arrivals = Arc::new(AtomicU64::new(0));
+        let failed = Arc::new(AtomicU64::new(0));
+        let (seen, broken) = (arrivals.clone(), failed.clone());
+        bar.set_style(
+            ProgressStyle::with_template(TEMPLATE)?
+                .with_key("speed", move |state: &ProgressState, out: &mut dyn Write| {
+                    let seconds = state.elapsed().as_secs_f64().max(1e-3);
+                    let replications = state.pos() as f64 / seconds;
+                    let arrivals = seen.load(Ordering::Relaxed) as f64 / seconds;
+                    let _ = write!(
+                        out,
+                        "{}/s, {:.1} million arrivals/s",
+                        grouped(replications),
+                        arrivals / 1e6
+                    );
+                })
+                .with_key("left", |state: &ProgressState, out: &mut dyn Write| {
+                    let _ = write!(out, "{} s", state.eta().as_secs());
+                })
+                .with_key("failed", move |_: &ProgressState, out: &mut dyn Write| {
+                    let count = broken.load(Ordering::Relaxed);
+                    if count > 0 {
+                        let _ = write!(out, ", {count} failed");
+                    }
+                }),
+        );
+        let column = experiment.columns.iter().position(|column| column == "arrivals");
+        Ok(Progress { bar, arrivals, failed, column })
+    }
+
+    pub(super) fn observe(&self, event: Event) {
+        match event {
+            Event::Finished(values) => {
+                if let Some(column) = self.column {
+                    self.arrivals.fetch_add(values[column] as u64, Ordering::Relaxed);
+                }
+            }
+            Event::Failed(_) => {
+                self.failed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        self.bar.inc(1);
+    }
+
+    /// Takes the bar off the screen and returns the number of arrivals simulated.
+    pub(super) fn finish(&self) -> u64 {
+        self.bar.finish_and_clear();
+        self.arrivals.load(Ordering::Relaxed)
+    }
+}
+
+/// Set by the first Ctrl-C or SIGTERM.
+static CANCEL: AtomicBool = AtomicBool::new(false);
+
+/// Makes Ctrl-C and SIGTERM end the run in good order, and a second one at once.
+pub(super) fn cancel_on_signal() -> anyhow::Result<&'static AtomicBool> {
+    ctrlc::set_handler(|| {
+        if CANCEL.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })?;
+    Ok(&CANCEL)
+}

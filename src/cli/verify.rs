@@ -1,0 +1,82 @@
+//! `verify`: the claims of specs, run and judged, and nothing else.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::args::{SpecArgs, Verify};
+use super::progress::{Progress, cancel_on_signal};
+use super::run::{claim_json, end, name_failures};
+use super::{End, load, print};
+use crate::claims::{self, Judged};
+use crate::engine::{self, EngineError, Options, Plan, Row};
+use crate::frame::{Staging, StoreError};
+use crate::report;
+use crate::stats::Moments;
+
+pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
+    // All specs are checked before any is run.
+    let spec_args = |path: &std::path::PathBuf| SpecArgs {
+        spec: path.clone(),
+        set: args.set.clone(),
+        seed: args.seed,
+        replications: args.replications,
+    };
+    let specs: Vec<SpecArgs> = args.specs.iter().map(spec_args).collect();
+    let experiments = specs.iter().map(load).collect::<anyhow::Result<Vec<_>>>()?;
+    let cancel = cancel_on_signal()?;
+    let mut worst = End::Fine;
+    let mut summaries = Vec::new();
+    for (experiment, spec) in experiments.iter().zip(&specs) {
+        let plan = Plan::of(experiment, experiment.claimed_points());
+        let progress = Progress::new(experiment, plan.total(), args.output.quiet)?;
+        let options =
+            Options { threads: args.effort.threads, fail_fast: args.effort.fail_fast, cancel };
+        let mut moments: BTreeMap<u32, Vec<Moments>> = BTreeMap::new();
+        let mut sink = |row: Row| -> Result<(), StoreError> {
+            let point = moments.entry(row.point).or_default();
+            point.resize(row.values.len(), Moments::default());
+            point.iter_mut().zip(&row.values).for_each(|(moments, &value)| moments.push(value));
+            Ok(())
+        };
+        let observe = |event: engine::Event| progress.observe(event);
+        let failed = engine::run(experiment, &plan, options, &observe, &mut sink);
+        progress.finish();
+        let failed = match failed {
+            Err(EngineError::Interrupted) => return Ok(End::Interrupted),
+            other => other?,
+        };
+        let judge = |claim| claims::judge(experiment, claim, moments.get(&claim.point));
+        let judged: Vec<Judged> = experiment.claims.iter().map(judge).collect();
+        if let Some(out) = &args.out {
+            let mut staging = Staging::new(&out.join(&experiment.name))?;
+            claims::table(&judged).write(&mut staging, "claims.csv")?;
+            staging.commit_without_manifest()?;
+        }
+        let passed = judged.iter().filter(|claim| claim.passed).count();
+        if args.output.json {
+            summaries.push(json!({
+                "name": experiment.name, "failed": failed.len(),
+                "claims": judged.iter().map(claim_json).collect::<Vec<_>>(),
+            }));
+        } else if !args.output.quiet {
+            let count = judged.len();
+            print(&format!(
+                "{}: {passed} of {count} claims pass, {} replications each\n",
+                experiment.name, experiment.replications
+            ))?;
+            if count > 0 {
+                print(&format!("{}\n", report::claims(experiment, &judged)))?;
+            }
+        }
+        name_failures(experiment, spec, &failed)?;
+        let end = end(experiment, &judged, &failed)?;
+        if end as u8 > worst as u8 {
+            worst = end;
+        }
+    }
+    if args.output.json {
+        print(&format!("{:#}\n", json!(summaries)))?;
+    }
+    Ok(worst)
+}

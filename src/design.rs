@@ -1,0 +1,315 @@
+//! The design of an experiment: axes, and the points that they span.
+//!
+//! A [`Design`] is made once from the swept fields of a spec. It numbers its points without
+//! storing them: scenarios outermost, then policies in the order of the file, then the policy's
+//! own axes, the last one fastest. Only `where:` needs a list, of the points it keeps.
+//!
+//! Axes with an `axis:` name in common move together. Fields of the model share one name space
+//! with each policy, policies don't with each other: they are alternatives, not factors.
+
+mod axis;
+mod filter;
+
+pub use axis::{Axis, Level, Levels, MAX_LEVELS, TooMany};
+pub use filter::Filter;
+
+/// Axes that move together: positions in the list of their owner.
+type Group = Vec<usize>;
+
+/// The axes of a spec, and the points they span.
+#[derive(Clone, Debug)]
+pub struct Design {
+    model: Side,
+    policies: Vec<Side>,
+    /// Names of the axis columns, in the order of the spec.
+    columns: Vec<String>,
+    /// Raw indices that `where:` kept, where there is one.
+    kept: Option<Vec<u64>>,
+    len: u64,
+}
+
+/// The axes of the model or of one policy.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    axes: Vec<Axis>,
+    /// For each axis its column.
+    columns: Vec<usize>,
+    /// Digits of the side's own number, most significant first.
+    groups: Vec<Group>,
+    /// For each of a policy's axes that moves with a group of the model: that group.
+    tied: Vec<Option<usize>>,
+    combinations: u64,
+}
+
+/// One combination of swept values and policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Number of the point, as in the column `point`.
+    pub index: u32,
+    /// Position of the policy in the spec.
+    pub policy: usize,
+    /// Number of the scenario.
+    pub scenario: u64,
+    /// For each swept field of the model, the position on its axis.
+    pub model_levels: Vec<usize>,
+    /// For each swept field of the policy, the position on its axis.
+    pub policy_levels: Vec<usize>,
+}
+
+/// Why axes make no design.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DesignError {
+    #[error("axis `{name}` has {a} values in one place and {b} in another")]
+    Uneven { name: String, a: usize, b: usize, policy: Option<usize>, axis: usize },
+    #[error("the axes span {0} points, more than the {max} that can be numbered", max = u32::MAX)]
+    TooManyPoints(u128),
+    #[error("`where` keeps no point at all")]
+    Nothing,
+    #[error("`where: {condition}`: {message}")]
+    Filter { condition: String, message: String },
+}
+
+impl Design {
+    /// Makes the design of the model's axes, each policy's axes and the conditions of `where:`.
+    ///
+    /// # Errors
+    /// [`DesignError`]; `Uneven` names the axis by owner and position.
+    pub fn new(
+        model: Vec<Axis>,
+        policies: Vec<Vec<Axis>>,
+        filters: &[Filter],
+    ) -> Result<Design, DesignError> {
+        let columns = axis::columns(&model, &policies);
+        let model = Side::new(model, None, &columns, None)?;
+        let policies = policies
+            .into_iter()
+            .enumerate()
+            .map(|(index, axes)| Side::new(axes, Some(&model), &columns, Some(index)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let raw = policies.iter().map(|side| u128::from(side.combinations)).sum::<u128>()
+            * u128::from(model.combinations);
+        if raw > u128::from(u32::MAX) {
+            return Err(DesignError::TooManyPoints(raw));
+        }
+        let mut names: Vec<String> = Vec::new();
+        for (_, name) in columns {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let mut design = Design { model, policies, columns: names, kept: None, len: raw as u64 };
+        if !filters.is_empty() {
+            design.filter(filters)?;
+        }
+        Ok(design)
+    }
+
+    /// Returns the number of points.
+    pub fn len(&self) -> u32 {
+        self.len as u32
+    }
+
+    /// Returns whether the design has no point; a made one has.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Returns the number of scenarios before `where:`.
+    pub fn scenarios(&self) -> u64 {
+        self.model.combinations
+    }
+
+    /// Returns the number of combinations of a policy's own axes before `where:`.
+    pub fn combinations(&self, policy: usize) -> u64 {
+        self.policies[policy].combinations
+    }
+
+    /// Returns the names of the axis columns.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Returns each axis with its column: the model's, then the policies'.
+    pub fn axes(&self) -> impl Iterator<Item = (&Axis, &str)> {
+        std::iter::once(&self.model)
+            .chain(&self.policies)
+            .flat_map(|side| side.axes.iter().zip(&side.columns))
+            .map(|(axis, &column)| (axis, self.columns[column].as_str()))
+    }
+
+    /// Returns the point with number `index` < [`Design::len`].
+    pub fn point(&self, index: u32) -> Point {
+        let raw = match &self.kept {
+            Some(kept) => kept[index as usize],
+            None => u64::from(index),
+        };
+        Point { index, ..self.raw(raw) }
+    }
+
+    /// Returns the point's value in each axis column; nothing where its policy has no such axis.
+    pub fn levels(&self, point: &Point) -> Vec<Option<Level>> {
+        let mut row = vec![None; self.columns.len()];
+        let sides = [
+            (&self.model, &point.model_levels),
+            (&self.policies[point.policy], &point.policy_levels),
+        ];
+        for (side, positions) in sides {
+            for ((axis, &column), &at) in side.axes.iter().zip(&side.columns).zip(positions) {
+                row[column] = Some(axis.levels.level(at));
+            }
+        }
+        row
+    }
+
+    fn raw(&self, raw: u64) -> Point {
+        let per_scenario: u64 = self.policies.iter().map(|side| side.combinations).sum();
+        let scenario = raw / per_scenario;
+        let mut rest = raw % per_scenario;
+        let mut policy = 0;
+        while rest >= self.policies[policy].combinations {
+            rest -= self.policies[policy].combinations;
+            policy += 1;
+        }
+        let scenario_digits = self.model.digits(scenario);
+        let side = &self.policies[policy];
+        let digits = side.digits(rest);
+        Point {
+            index: 0,
+            policy,
+            scenario,
+            model_levels: self.model.positions(&scenario_digits, &[]),
+            policy_levels: side.positions(&digits, &scenario_digits),
+        }
+    }
+
+    fn filter(&mut self, filters: &[Filter]) -> Result<(), DesignError> {
+        for filter in filters {
+            if let Some(unknown) = filter.names().iter().find(|name| !self.columns.contains(name)) {
+                return Err(DesignError::Filter {
+                    condition: filter.text().to_owned(),
+                    message: format!(
+                        "there is no axis `{unknown}`; the axes are {}",
+                        quoted_list(&self.columns)
+                    ),
+                });
+            }
+        }
+        let mut kept = Vec::new();
+        for raw in 0..self.len {
+            let levels = self.levels(&self.raw(raw));
+            let mut keeps = true;
+            for filter in filters {
+                let value = |name: &str| {
+                    let column = self.columns.iter().position(|column| column == name)?;
+                    levels[column].clone()
+                };
+                keeps &= filter.keeps(value).map_err(|message| DesignError::Filter {
+                    condition: filter.text().to_owned(),
+                    message,
+                })?;
+            }
+            if keeps {
+                kept.push(raw);
+            }
+        }
+        if kept.is_empty() {
+            return Err(DesignError::Nothing);
+        }
+        self.len = kept.len() as u64;
+        self.kept = Some(kept);
+        Ok(())
+    }
+}
+
+/// Returns the names in backquotes, or a word for none.
+fn quoted_list(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+impl Side {
+    fn new(
+        axes: Vec<Axis>,
+        model: Option<&Side>,
+        columns: &[(axis::Owner, String)],
+        policy: Option<usize>,
+    ) -> Result<Side, DesignError> {
+        let mut side = Side { combinations: 1, ..Side::default() };
+        for (position, axis) in axes.iter().enumerate() {
+            let uneven = |other: &Axis| DesignError::Uneven {
+                name: axis.shared.clone().unwrap_or_default(),
+                a: other.levels.len(),
+                b: axis.levels.len(),
+                policy,
+                axis: position,
+            };
+            let partner = |list: &[Axis], groups: &[Group]| {
+                let name = axis.shared.as_ref()?;
+                groups.iter().position(|group| list[group[0]].shared.as_ref() == Some(name))
+            };
+            let tied = model.and_then(|model| partner(&model.axes, &model.groups));
+            let own = partner(&axes[..position], &side.groups);
+            if let (Some(group), Some(model)) = (tied, model) {
+                let other = &model.axes[model.groups[group][0]];
+                if other.levels.len() != axis.levels.len() {
+                    return Err(uneven(other));
+                }
+            } else if let Some(group) = own {
+                let other = &axes[side.groups[group][0]];
+                if other.levels.len() != axis.levels.len() {
+                    return Err(uneven(other));
+                }
+                side.groups[group].push(position);
+            } else {
+                side.groups.push(vec![position]);
+                side.combinations = side.combinations.saturating_mul(axis.levels.len() as u64);
+            }
+            side.tied.push(tied);
+        }
+        let owner = |position| axis::Owner { policy, position };
+        side.columns = (0..axes.len())
+            .map(|position| {
+                let name = columns.iter().find(|(of, _)| *of == owner(position));
+                let name = name.map(|(_, name)| name);
+                let mut seen: Vec<&String> = Vec::new();
+                for (_, column) in columns {
+                    if !seen.contains(&column) {
+                        seen.push(column);
+                    }
+                }
+                seen.iter().position(|column| Some(*column) == name).unwrap_or_default()
+            })
+            .collect();
+        side.axes = axes;
+        Ok(side)
+    }
+
+    /// Returns the mixed-radix digits of `number`, one a group.
+    fn digits(&self, mut number: u64) -> Vec<usize> {
+        let mut digits = vec![0; self.groups.len()];
+        for (digit, group) in digits.iter_mut().zip(&self.groups).rev() {
+            let radix = self.axes[group[0]].levels.len() as u64;
+            *digit = (number % radix) as usize;
+            number /= radix;
+        }
+        digits
+    }
+
+    /// Returns the position on each axis, from the side's own digits and the scenario's.
+    fn positions(&self, own: &[usize], scenario: &[usize]) -> Vec<usize> {
+        let mut positions = vec![0; self.axes.len()];
+        for (group, &digit) in self.groups.iter().zip(own) {
+            for &axis in group {
+                positions[axis] = digit;
+            }
+        }
+        for (axis, group) in self.tied.iter().enumerate() {
+            if let Some(group) = group {
+                positions[axis] = scenario[*group];
+            }
+        }
+        positions
+    }
+}

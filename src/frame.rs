@@ -1,0 +1,29 @@
+//! Results as dataframes: schemas, aggregation, parquet and csv.
+//!
+//! [`Results`] takes rows in plan order and lets them go again: replications and summaries stream
+//! into parquet row groups of a fixed size, so memory is bounded and the bytes don't depend on how
+//! the rows arrived. All files of a run are written under temporary names and put in place
+//! together at the end, the manifest last.
+
+mod columns;
+mod results;
+mod staging;
+mod table;
+
+pub use results::{Provenance, Results};
+pub use staging::Staging;
+pub use table::{Cell, Table};
+
+/// Why results can't be stored.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {message}")]
+pub struct StoreError {
+    pub path: String,
+    pub message: String,
+}
+
+impl StoreError {
+    fn new(path: &std::path::Path, error: impl std::fmt::Display) -> Self {
+        StoreError { path: path.display().to_string(), message: error.to_string() }
+    }
+}

@@ -1,0 +1,115 @@
+//! Models: the systems under study.
+//!
+//! A [`Model`] is a checked description of one scenario. It simulates one replication from a
+//! policy and the replication's streams, and returns one number per [`Response`]. Models see
+//! plain parameters and streams: no spec, no files, no clock, no global state.
+
+mod loss_router;
+
+pub use loss_router::{LossRouter, RESPONSES as LOSS_ROUTER_RESPONSES, Redirect};
+
+use crate::policy::Policy;
+use crate::rng::{Invalid, StreamKey, content_hash};
+use crate::sim::Failure;
+
+/// A measured output of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// Column name, or its stem where there is one column a server.
+    pub name: &'static str,
+    /// Whether it has one column a server: `name_0`, `name_1`, ….
+    pub per_server: bool,
+    pub unit: &'static str,
+    pub about: &'static str,
+    /// Whether terminal tables show it.
+    pub headline: bool,
+}
+
+impl Response {
+    /// Returns the names of its columns in a model of `servers` servers.
+    pub fn columns(&self, servers: usize) -> impl Iterator<Item = String> + use<> {
+        let (name, per_server) = (self.name, self.per_server);
+        (0..if per_server { servers } else { 1 })
+            .map(move |k| if per_server { format!("{name}_{k}") } else { name.to_owned() })
+    }
+}
+
+/// One scenario of one of the systems.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Model {
+    LossRouter(LossRouter),
+}
+
+impl Model {
+    /// Returns what the model measures.
+    pub fn responses(&self) -> &'static [Response] {
+        match self {
+            Model::LossRouter(_) => loss_router::RESPONSES,
+        }
+    }
+
+    /// Returns the number of servers a policy chooses among.
+    pub fn servers(&self) -> usize {
+        match self {
+            Model::LossRouter(model) => model.channels.len(),
+        }
+    }
+
+    /// Returns the names of the columns that [`Compiled::replicate`] fills, in its order.
+    pub fn columns(&self) -> Vec<String> {
+        let servers = self.servers();
+        self.responses().iter().flat_map(|response| response.columns(servers)).collect()
+    }
+
+    /// Returns the hash of the scenario's content, on which its streams depend.
+    pub fn scenario(&self) -> u128 {
+        match self {
+            Model::LossRouter(model) => content_hash(model.identity().as_bytes()),
+        }
+    }
+
+    /// Returns the mean number of arrivals of a replication.
+    pub fn expected_arrivals(&self) -> f64 {
+        match self {
+            Model::LossRouter(model) => model.expected_arrivals(),
+        }
+    }
+
+    /// Checks what no single field shows.
+    ///
+    /// # Errors
+    /// A sentence that names the fields at odds and what to do.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Model::LossRouter(model) => model.check(),
+        }
+    }
+
+    /// Returns the scenario with its distributions compiled, for any number of replications.
+    ///
+    /// # Errors
+    /// [`Invalid`] names the parameter that a distribution can't have.
+    pub fn compile(&self) -> Result<Compiled, Invalid> {
+        match self {
+            Model::LossRouter(model) => model.compile().map(Compiled::LossRouter),
+        }
+    }
+}
+
+/// A scenario with its distributions compiled.
+#[derive(Clone, Debug)]
+pub enum Compiled {
+    LossRouter(loss_router::Compiled),
+}
+
+impl Compiled {
+    /// Simulates one replication and returns a value per column; NaN where the policy has none.
+    ///
+    /// # Errors
+    /// [`Failure`] when the event cap stops it or the audit fails.
+    pub fn replicate(&self, policy: &Policy, streams: &StreamKey) -> Result<Vec<f64>, Failure> {
+        match self {
+            Compiled::LossRouter(model) => model.replicate(policy, streams),
+        }
+    }
+}

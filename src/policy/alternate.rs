@@ -1,0 +1,39 @@
+//! The alternation: each request goes to the server after the last attempted one.
+
+use super::{Outcome, Router};
+use crate::rng::Pcg32;
+
+/// Starts at server `first` and moves one on, cyclically, after every request; after a refusal
+/// only if `flip_on_refusal`, as the published figures have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternate {
+    pub first: usize,
+    pub flip_on_refusal: bool,
+}
+
+/// The alternation at work.
+pub struct AlternateRouter {
+    next: usize,
+    servers: usize,
+    flip_on_refusal: bool,
+}
+
+impl Alternate {
+    pub fn router(&self, servers: usize) -> AlternateRouter {
+        AlternateRouter { next: self.first, servers, flip_on_refusal: self.flip_on_refusal }
+    }
+}
+
+impl Router for AlternateRouter {
+    #[inline]
+    fn route(&mut self, _: &mut Pcg32) -> usize {
+        self.next
+    }
+
+    #[inline]
+    fn learn(&mut self, attempted: usize, outcome: Outcome) {
+        if self.flip_on_refusal || outcome != Outcome::Refused {
+            self.next = if attempted + 1 == self.servers { 0 } else { attempted + 1 };
+        }
+    }
+}

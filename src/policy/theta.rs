@@ -1,0 +1,171 @@
+//! Theta policies: a coin whose probability θ follows the indicators I and J.
+//!
+//! After a request with indicators I₀, I₁, J₀, J₁ (one of them 1, or none after a refusal)
+//!
+//! > θ ← clamp(θ + α·j·(J₀ − J₁) + α·i·(I₀ − I₁))
+//!
+//! and with the smoothed J term θ ← clamp(θ + α·j·(J₀·θ − J₁·(1 − θ)) + …). θ is the
+//! probability of server 0. Source: K. V. Pervyshev, "Optimizing the work of a router", after
+//! O. N. Granichin and B. T. Polyak (2003) and S. S. Sysoev. The limit on runs is the paper's
+//! closing idea; which rule it limited there is not said, so here any rule may have it.
+//!
+//! Five things can happen to a request, so the update is two tables of five numbers, indexed by
+//! what happened: branches on random outcomes would cost more than the rest of the policy.
+
+use std::hint::select_unpredictable;
+
+use super::{Outcome, Router};
+use crate::rng::{Pcg32, unit};
+
+/// Weights of the indicator differences in the update of θ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// Weight of J₀ − J₁.
+    pub j: f64,
+    /// Weight of I₀ − I₁.
+    pub i: f64,
+    /// Whether the J term is J₀·θ − J₁·(1 − θ).
+    pub smoothed: bool,
+}
+
+impl Rule {
+    pub const J: Rule = Rule::plain(1.0, 0.0);
+    pub const I: Rule = Rule::plain(0.0, 1.0);
+    pub const J_MINUS_I: Rule = Rule::plain(1.0, -1.0);
+    pub const J_PLUS_I: Rule = Rule::plain(1.0, 1.0);
+    pub const J_SMOOTHED: Rule = Rule { j: 1.0, i: 0.0, smoothed: true };
+
+    const fn plain(j: f64, i: f64) -> Rule {
+        Rule { j, i, smoothed: false }
+    }
+}
+
+/// A theta policy for two servers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Theta {
+    pub rule: Rule,
+    /// Step of the update, ≥ 0; 0 is the coin.
+    pub alpha: f64,
+    /// First θ.
+    pub start: f64,
+    /// Least and greatest θ.
+    pub clamp: [f64; 2],
+    /// Longest run of attempts at one server; `None` is no limit.
+    pub max_run: Option<u32>,
+}
+
+/// A theta policy at work.
+pub struct ThetaRouter {
+    theta: f64,
+    sum: f64,
+    clamp: [f64; 2],
+    /// θ ← θ + shift\[e\] + slope\[e\]·θ for event e: accepted by 0, by 1, redirected to 0, to 1,
+    /// refused. Eight long, so that an index of three bits needs no bounds check.
+    shift: [f64; 8],
+    slope: [f64; 8],
+    last: usize,
+    run: u32,
+    max_run: u32,
+}
+
+impl Theta {
+    pub fn router(&self) -> ThetaRouter {
+        let (j, i) = (self.alpha * self.rule.j, self.alpha * self.rule.i);
+        // −αj(1 − θ) = −αj + αjθ, so that the smoothed rule is linear in θ too.
+        let (to_0, to_1, slope) = if self.rule.smoothed { (0.0, -j, j) } else { (j, -j, 0.0) };
+        ThetaRouter {
+            theta: self.start,
+            sum: 0.0,
+            clamp: self.clamp,
+            shift: [i, -i, to_0, to_1, 0.0, 0.0, 0.0, 0.0],
+            slope: [0.0, 0.0, slope, slope, 0.0, 0.0, 0.0, 0.0],
+            last: 0,
+            run: 0,
+            max_run: self.max_run.unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl Router for ThetaRouter {
+    #[inline]
+    fn route(&mut self, routing: &mut Pcg32) -> usize {
+        self.sum += self.theta;
+        // The draw is made even when the run limit overrules it, so that policies that differ in
+        // the limit alone stay on the same stream.
+        let wish = usize::from(unit(routing) >= self.theta);
+        let forced = usize::from(self.run >= self.max_run && wish == self.last);
+        let server = wish ^ forced;
+        let longer = self.run.saturating_add(1);
+        self.run = select_unpredictable(server == self.last, longer, 1);
+        self.last = server;
+        server
+    }
+
+    #[inline]
+    fn learn(&mut self, attempted: usize, outcome: Outcome) {
+        let event = match outcome {
+            Outcome::Accepted => attempted,
+            Outcome::Redirected(to) => 2 + to,
+            Outcome::Refused => 4,
+        } & 7;
+        let moved = self.theta + self.shift[event] + self.slope[event] * self.theta;
+        // Not `clamp`: θ is never NaN, and comparisons alone compile to two instructions.
+        let moved = if moved > self.clamp[0] { moved } else { self.clamp[0] };
+        self.theta = if moved < self.clamp[1] { moved } else { self.clamp[1] };
+    }
+
+    fn theta(&self) -> Option<(f64, f64)> {
+        Some((self.theta, self.sum))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(rule: Rule, attempted: usize, outcome: Outcome) -> f64 {
+        let mut router =
+            Theta { rule, alpha: 0.1, start: 0.4, clamp: [0.01, 0.99], max_run: None }.router();
+        router.learn(attempted, outcome);
+        router.theta
+    }
+
+    /// Every rule against the paper's formula, written out by hand for θ = .4 and α = .1.
+    #[test]
+    fn updates_follow_the_published_formulas() {
+        use Outcome::*;
+        let cases = [
+            (Rule::J, [0.4, 0.4, 0.5, 0.3]),
+            (Rule::I, [0.5, 0.3, 0.4, 0.4]),
+            (Rule::J_MINUS_I, [0.3, 0.5, 0.5, 0.3]),
+            (Rule::J_PLUS_I, [0.5, 0.3, 0.5, 0.3]),
+            (Rule::J_SMOOTHED, [0.4, 0.4, 0.44, 0.34]),
+        ];
+        for (rule, expected) in cases {
+            let outcomes = [(0, Accepted), (1, Accepted), (1, Redirected(0)), (0, Redirected(1))];
+            for ((attempted, outcome), theta) in outcomes.into_iter().zip(expected) {
+                let got = after(rule, attempted, outcome);
+                assert!((got - theta).abs() < 1e-12, "{rule:?} {outcome:?}: {got}");
+            }
+            assert_eq!(after(rule, 0, Refused), 0.4, "a refusal moves nothing");
+        }
+    }
+
+    #[test]
+    fn no_run_is_longer_than_the_limit() {
+        let mut routing = Pcg32::new(7, 11);
+        for limit in 1..5 {
+            let mut router = Theta {
+                rule: Rule::J,
+                alpha: 0.0,
+                start: 0.8,
+                clamp: [0.01, 0.99],
+                max_run: Some(limit),
+            }
+            .router();
+            let path: Vec<usize> = (0..10_000).map(|_| router.route(&mut routing)).collect();
+            let longest = path.chunk_by(|a, b| a == b).map(<[usize]>::len).max();
+            assert_eq!(longest, Some(limit as usize));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Numbers as people read them.
+
+/// Returns `mean ± half`, with two digits of `half` that mean something.
+pub fn plus_minus(mean: f64, half: f64) -> String {
+    let decimals = match half {
+        half if half > 0.0 => (1.0 - half.log10().floor()).clamp(0.0, 9.0) as usize,
+        _ => 4,
+    };
+    format!("{mean:.decimals$} ± {half:.decimals$}")
+}
+
+/// Returns a number with at most six significant digits.
+pub fn short(number: f64) -> String {
+    let text = format!("{number:.5e}");
+    let rounded: f64 = text.parse().unwrap_or(number);
+    format!("{rounded}")
+}
+
+/// Returns a whole number with its digits in groups of three.
+pub fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns a time in words.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => "less than a second".to_owned(),
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
+        s => format!("{:.1} days", s / 86_400.0),
+    }
+}
+
+/// Returns a size in words.
+pub fn size(bytes: f64) -> String {
+    match bytes {
+        b if b < 1e6 => format!("{:.0} kB", (b / 1e3).ceil()),
+        b if b < 1e9 => format!("{:.0} MB", b / 1e6),
+        b => format!("{:.1} GB", b / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(plus_minus(22.70412, 0.0432), "22.704 ± 0.043");
+        assert_eq!(plus_minus(66663.4, 12.3), "66663 ± 12");
+        assert_eq!(plus_minus(5.0, 0.0), "5.0000 ± 0.0000");
+        assert_eq!(grouped(1_234_567.0), "1 234 567");
+        assert_eq!(grouped(12.0), "12");
+        assert_eq!((short(0.0079432823), short(1.0)), ("0.00794328".into(), "1".into()));
+        assert_eq!(duration(0.2), "less than a second");
+        assert_eq!(duration(3600.0), "60 min");
+        assert_eq!((size(1.0), size(2.5e9)), ("1 kB".into(), "2.5 GB".into()));
+    }
+}

@@ -1,0 +1,71 @@
+//! The listing of `balancelab models`: what a spec may name, from the catalog.
+
+use crate::model::{LOSS_ROUTER_RESPONSES, Response};
+use crate::spec::catalog::{CUSTOM_RULE, DISTRIBUTIONS, Default, Kind, MODELS, POLICIES};
+
+/// Returns models with their responses, policies and distributions, with all their fields.
+pub fn vocabulary() -> String {
+    let mut text = String::from("MODELS\n");
+    for model in MODELS {
+        kind(&mut text, model);
+        responses(&mut text, LOSS_ROUTER_RESPONSES);
+    }
+    text += "\nPOLICIES\n";
+    for policy in POLICIES {
+        kind(&mut text, policy);
+    }
+    text += "\nRULE OF ONE'S OWN, for theta\n";
+    kind(&mut text, &CUSTOM_RULE);
+    text += "\nDISTRIBUTIONS\n";
+    for distribution in DISTRIBUTIONS {
+        kind(&mut text, distribution);
+    }
+    text += "\nAny value of a model or a policy may be swept in place: {values: [..]},\n\
+             {linspace: [from, to, count]}, {logspace: [from, to, count]},\n\
+             {step: [from, to, step]}; `axis: NAME` in several makes them move together.\n";
+    text
+}
+
+fn kind(text: &mut String, kind: &Kind) {
+    *text += &format!("\n  {}\n", kind.name);
+    wrapped(text, kind.about, 4);
+    for field in kind.fields {
+        let default = match field.default {
+            Default::Required => "required".to_owned(),
+            Default::Absent => "optional".to_owned(),
+            default => format!("default {default}"),
+        };
+        let unit = if field.unit.is_empty() { String::new() } else { format!(" [{}]", field.unit) };
+        *text += &format!("    {}: {}{unit} ({default})\n", field.name, field.takes.words());
+        wrapped(text, field.about, 8);
+    }
+}
+
+fn responses(text: &mut String, responses: &[Response]) {
+    *text += "\n    measures\n";
+    for response in responses {
+        let columns = if response.per_server { "_0, _1, …" } else { "" };
+        *text += &format!("      {}{columns} [{}]\n", response.name, response.unit);
+        wrapped(text, response.about, 10);
+    }
+}
+
+/// Adds a paragraph of at most 80 columns, indented.
+fn wrapped(text: &mut String, paragraph: &str, indent: usize) {
+    let mut column = 0;
+    for word in paragraph.split_whitespace() {
+        let width = word.chars().count() + 1;
+        if column == 0 || column + width > 80 {
+            if column > 0 {
+                text.push('\n');
+            }
+            *text += &" ".repeat(indent);
+            column = indent;
+        } else {
+            text.push(' ');
+        }
+        *text += word;
+        column += width;
+    }
+    text.push('\n');
+}

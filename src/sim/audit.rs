@@ -1,0 +1,25 @@
+//! The audit of a replication: what must hold whatever was drawn.
+//!
+//! A replication that breaks an invariant is a failed replication, never a row with a warning.
+
+/// Why a replication gave no row.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The event cap stopped it.
+    #[error("more than {cap} arrivals before the horizon (raise `max_arrivals` if that is meant)")]
+    TooManyArrivals { cap: u64 },
+    /// An invariant is broken: a fault of this program, to be reported.
+    #[error("audit failed: {0}; this is a fault of balancelab, please report it")]
+    Audit(String),
+    /// The code panicked: a fault of this program, to be reported.
+    #[error("panicked: {0}; this is a fault of balancelab, please report it")]
+    Panic(String),
+}
+
+/// Returns an audit failure that quotes `what` unless `holds`.
+///
+/// # Errors
+/// [`Failure::Audit`].
+pub fn audit(holds: bool, what: impl FnOnce() -> String) -> Result<(), Failure> {
+    if holds { Ok(()) } else { Err(Failure::Audit(what())) }
+}

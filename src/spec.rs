@@ -1,0 +1,133 @@
+//! Specs: from a YAML file to a checked experiment.
+//!
+//! [`load`] parses the text into a tree that knows its places, applies overrides, takes the swept
+//! fields out as axes, and then decodes *every* point once. What passes is an [`Experiment`],
+//! whose points can't be wrong any more; what doesn't is a [`SpecError`] with all faults.
+//!
+//! Nothing is stored per point: an experiment keeps the tree and decodes a point again when it
+//! is run, so that a million points cost no memory.
+
+mod axes;
+pub mod catalog;
+mod check;
+mod decode;
+mod diagnostic;
+mod overrides;
+mod published;
+mod schema;
+mod section;
+mod yaml;
+
+use std::collections::BTreeMap;
+
+pub use diagnostic::{Diagnostic, Source, SpecError};
+pub use overrides::Override;
+pub use published::{Bound, Claim};
+pub use schema::schema;
+
+use axes::Swept;
+use diagnostic::Faults;
+use section::Scope;
+use yaml::Node;
+
+use crate::design::{Design, Point};
+use crate::model::{Model, Response};
+use crate::policy::Policy;
+
+/// Largest spec file [bytes].
+pub const MAX_BYTES: u64 = 1 << 20;
+
+/// A checked spec.
+#[derive(Debug)]
+pub struct Experiment {
+    pub name: String,
+    pub about: Option<String>,
+    pub seed: u64,
+    /// Independent runs of every point.
+    pub replications: u32,
+    /// Coverage of every interval.
+    pub confidence: f64,
+    /// Labels of the policies.
+    pub labels: Vec<String>,
+    pub design: Design,
+    /// What the model measures.
+    pub responses: &'static [Response],
+    /// Columns of the responses, those of all scenarios.
+    pub columns: Vec<String>,
+    pub claims: Vec<Claim>,
+    /// Where the claims were published.
+    pub source: Option<String>,
+    /// Mean number of arrivals in one replication of every point, summed over points.
+    pub expected_arrivals: f64,
+    /// Hash of what the spec says, overrides included; not of how it is written.
+    pub hash: u128,
+    /// The file's text.
+    pub text: String,
+    model: Template,
+    policies: Vec<Template>,
+    files: BTreeMap<String, Result<String, String>>,
+}
+
+/// A part of the tree with its swept fields taken out.
+#[derive(Debug)]
+struct Template {
+    node: Node,
+    swept: Swept,
+}
+
+impl Template {
+    fn values(&self, positions: &[usize]) -> Vec<Node> {
+        positions.iter().enumerate().map(|(axis, &at)| self.swept.node(axis, at)).collect()
+    }
+}
+
+/// Loads and checks a spec.
+///
+/// `name` is the file's name for messages, `read` reads a file named in the spec.
+///
+/// # Errors
+/// [`SpecError`] with every fault of the file and of the overrides.
+pub fn load(
+    name: &str,
+    text: String,
+    overrides: &[Override],
+    read: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Experiment, SpecError> {
+    check::load(name, text, overrides, read)
+}
+
+impl Experiment {
+    /// Returns the model at a point, or nothing for a point of another experiment.
+    pub fn model(&self, point: &Point) -> Option<Model> {
+        let axes = self.model.values(&point.model_levels);
+        let faults = Faults::default();
+        let read = |path: &str| self.file(path);
+        decode::model(Scope { axes: &axes, faults: &faults, read: &read }, &self.model.node)
+    }
+
+    /// Returns the policy at a point, or nothing for a point of another experiment.
+    pub fn policy(&self, point: &Point) -> Option<Policy> {
+        let template = self.policies.get(point.policy)?;
+        let axes = template.values(&point.policy_levels);
+        let faults = Faults::default();
+        let read = |path: &str| self.file(path);
+        decode::policy(Scope { axes: &axes, faults: &faults, read: &read }, &template.node)
+    }
+
+    /// Returns the number of points.
+    pub fn points(&self) -> u32 {
+        self.design.len()
+    }
+
+    /// Returns the numbers of the points that claims are about, rising and once each.
+    pub fn claimed_points(&self) -> Vec<u32> {
+        let mut points: Vec<u32> = self.claims.iter().map(|claim| claim.point).collect();
+        points.sort_unstable();
+        points.dedup();
+        points
+    }
+
+    fn file(&self, path: &str) -> Result<String, String> {
+        self.files.get(path).cloned().unwrap_or_else(|| Err("not read".to_owned()))
+    }
+}

@@ -1,0 +1,253 @@
+//! From sections of the tree to the plain parameters that models and policies take.
+
+use crate::model::{LossRouter, Model, Redirect};
+use crate::policy::{Alternate, Coin, Policy, Rule, Theta, Trigger};
+use crate::rng::Distribution;
+
+use super::catalog::{CUSTOM_RULE, DISTRIBUTIONS, MODELS, POLICIES, RULES};
+use super::diagnostic::near_or_all;
+use super::section::{Scope, Section};
+use super::yaml::{Node, Value};
+
+/// Decodes the model; nothing if it has faults, which are noted.
+pub fn model(scope: Scope, node: &Node) -> Option<Model> {
+    let faults = scope.faults.len();
+    let (kind, value, at) = scope.kind(node, MODELS, "model")?;
+    let section = Section::open(scope, kind, value, at);
+    // All fields are read before any is missed, so that all their faults are found.
+    let channels = section.integers("channels");
+    let interarrival = distribution(&section, "interarrival");
+    let service = distribution(&section, "service");
+    let horizon = section.number("horizon");
+    let redirect = match section.choice("redirect") {
+        "random" => Redirect::Random,
+        "most_free" => Redirect::MostFree,
+        _ => Redirect::Next,
+    };
+    let departure_first = section.flag("departure_first");
+    let max_arrivals = section.integer("max_arrivals");
+    if scope.faults.len() > faults {
+        return None;
+    }
+    let model = Model::LossRouter(LossRouter {
+        channels: channels?.iter().map(|&channels| channels as u32).collect(),
+        interarrival: interarrival?,
+        service: service?,
+        horizon: horizon?,
+        redirect,
+        departure_first,
+        max_arrivals: max_arrivals?,
+    });
+    if let Err(message) = model.check() {
+        scope.faults.add(at, message, None);
+        return None;
+    }
+    Some(model)
+}
+
+/// Decodes a policy; nothing if it has faults, which are noted.
+pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
+    let faults = scope.faults.len();
+    let (kind, value, at) = scope.kind(node, POLICIES, "policy")?;
+    let section = Section::open(scope, kind, value, at);
+    let _ = section.text("label");
+    let first = || section.integer("first").unwrap_or_default() as usize;
+    let policy = match kind.name {
+        "coin" => coin(&section),
+        "trigger" => Some(Policy::Trigger(Trigger { first: first() })),
+        "alternate" => Some(Policy::Alternate(Alternate {
+            first: first(),
+            flip_on_refusal: section.flag("flip_on_refusal"),
+        })),
+        _ => theta(&section),
+    };
+    policy.filter(|_| scope.faults.len() == faults)
+}
+
+fn coin(section: &Section) -> Option<Policy> {
+    let theta = section.number("theta");
+    let probabilities = section.numbers("probabilities");
+    let given = (section.node("theta").is_some(), section.node("probabilities").is_some());
+    let message = match given {
+        (true, true) => "`coin` takes `theta` or `probabilities`, not both",
+        (false, false) => "`coin` needs `theta` or `probabilities`",
+        _ => "",
+    };
+    if !message.is_empty() {
+        let help = "give `theta`, the probability of server 0 of two, or all `probabilities`";
+        section.scope.faults.add(section.at("probabilities"), message, help.to_owned());
+        return None;
+    }
+    if let Some(theta) = theta {
+        return Some(Policy::Coin(Coin::two(theta)));
+    }
+    let probabilities = probabilities?;
+    let sum: f64 = probabilities.iter().sum();
+    if (sum - 1.0).abs() > 1e-9 {
+        section.scope.faults.add(
+            section.at("probabilities"),
+            format!("`probabilities` sum to {}, not 1", sum as f32),
+            "scale them so that they sum to 1 within 1e-9".to_owned(),
+        );
+        return None;
+    }
+    Some(Policy::Coin(Coin { probabilities }))
+}
+
+fn theta(section: &Section) -> Option<Policy> {
+    let rule = rule(section);
+    let alpha = section.number("alpha");
+    let start = section.number("start");
+    let clamp = section.range("clamp");
+    let max_run = section.integer("max_run").map(|limit| limit as u32);
+    let (rule, alpha, start, clamp) = (rule?, alpha?, start?, clamp?);
+    if !(clamp[0]..=clamp[1]).contains(&start) {
+        section.scope.faults.add(
+            section.at("start"),
+            format!("`start: {start}` is outside `clamp: [{}, {}]`", clamp[0], clamp[1]),
+            "θ starts within its limits: move `start` or widen `clamp`".to_owned(),
+        );
+        return None;
+    }
+    Some(Policy::Theta(Theta { rule, alpha, start, clamp, max_run }))
+}
+
+fn rule(section: &Section) -> Option<Rule> {
+    let scope = section.scope;
+    let node = section.required("rule")?;
+    let name = match &node.value {
+        Value::Text(name) => name.as_str(),
+        Value::Map(entries) if entries.len() == 1 && entries[0].key == "custom" => {
+            let custom = Some(scope.resolve(&entries[0].node));
+            let custom = Section::open(scope, &CUSTOM_RULE, custom, entries[0].key_at);
+            let (j, i) = (custom.number("j")?, custom.number("i")?);
+            return Some(Rule { j, i, smoothed: custom.flag("smoothed") });
+        }
+        _ => "",
+    };
+    let rules = [Rule::J, Rule::I, Rule::J_MINUS_I, Rule::J_PLUS_I, Rule::J_SMOOTHED];
+    let rule = RULES.iter().position(|&known| known == name).map(|position| rules[position]);
+    if rule.is_none() {
+        scope.faults.add(
+            node.at,
+            format!("`rule` can't be `{}`", node.flow()),
+            near_or_all(name, RULES.iter().copied(), "it takes `custom: {j: .., i: ..}` or one of"),
+        );
+    }
+    rule
+}
+
+/// Decodes the distribution in a field of a section.
+fn distribution(section: &Section, field: &str) -> Option<Distribution> {
+    let scope = section.scope;
+    let node = section.required(field)?;
+    let (kind, value, at) = scope.kind(node, DISTRIBUTIONS, "distribution")?;
+    let fields = Section::open(scope, kind, value, at);
+    let distribution = match kind.name {
+        "deterministic" => Distribution::Deterministic { value: fields.number("value")? },
+        "exponential" => Distribution::Exponential { mean: exponential_mean(&fields)? },
+        "poisson" => Distribution::Poisson { mean: fields.number("mean")? },
+        "geometric" => Distribution::Geometric { mean: fields.number("mean")? },
+        "erlang" => {
+            let (mean, shape) = (fields.number("mean"), fields.integer("shape"));
+            Distribution::Erlang { shape: shape? as u32, mean: mean? }
+        }
+        "hyperexponential" => {
+            let (probabilities, means) = (fields.numbers("probabilities"), fields.numbers("means"));
+            Distribution::Hyperexponential { probabilities: probabilities?, means: means? }
+        }
+        "lognormal" => {
+            let (mean, cv) = (fields.number("mean"), fields.number("cv"));
+            Distribution::Lognormal { mean: mean?, cv: cv? }
+        }
+        "uniform" => {
+            let (low, high) = (fields.number("low"), fields.number("high"));
+            Distribution::Uniform { low: low?, high: high? }
+        }
+        "weibull" => {
+            let (shape, scale) = (fields.number("shape"), fields.number("scale"));
+            Distribution::Weibull { shape: shape?, scale: scale? }
+        }
+        "bounded_pareto" => {
+            let (shape, low) = (fields.number("shape"), fields.number("low"));
+            let high = fields.number("high");
+            Distribution::BoundedPareto { shape: shape?, low: low?, high: high? }
+        }
+        "gamma" => {
+            let (mean, shape) = (fields.number("mean"), fields.number("shape"));
+            Distribution::Gamma { shape: shape?, mean: mean? }
+        }
+        _ => Distribution::Empirical { values: empirical(&fields)?.into() },
+    };
+    match distribution.check() {
+        Ok(()) => Some(distribution),
+        Err(invalid) => {
+            scope.faults.add(
+                fields.at(invalid.field),
+                format!("`{}` of `{}`: {}", invalid.field, kind.name, invalid.message),
+                None,
+            );
+            None
+        }
+    }
+}
+
+fn exponential_mean(fields: &Section) -> Option<f64> {
+    let (mean, rate) = (fields.number("mean"), fields.number("rate"));
+    match (fields.node("mean"), fields.node("rate")) {
+        (Some(_), None) => mean,
+        (None, Some(_)) => rate.map(|rate| 1.0 / rate),
+        _ => {
+            fields.scope.faults.add(
+                fields.at("rate"),
+                "`exponential` takes `mean` or `rate`, and one of them",
+                "write `exponential: 15` for a mean of 15".to_owned(),
+            );
+            None
+        }
+    }
+}
+
+fn empirical(fields: &Section) -> Option<Vec<f64>> {
+    let scope = fields.scope;
+    let bare_file = match fields.node("values").map(|node| &node.value) {
+        Some(Value::Text(path)) => Some(path.as_str()),
+        _ => None,
+    };
+    let path = match (bare_file, fields.node("values"), fields.node("file")) {
+        (Some(path), _, _) => path,
+        (None, None, Some(_)) => fields.text("file")?,
+        (None, Some(_), None) => return fields.numbers("values"),
+        _ => {
+            scope.faults.add(
+                fields.at("file"),
+                "`empirical` takes `values` or `file`, and one of them",
+                "write `empirical: [3, 5, 5]` or `empirical: times.txt`".to_owned(),
+            );
+            return None;
+        }
+    };
+    let at = bare_file.map_or(fields.at("file"), |_| fields.at("values"));
+    let fault = |message: String| {
+        let help = "the file holds one number a line, each 0 or more; `#` starts a comment";
+        scope.faults.add(at, message, help.to_owned());
+        None
+    };
+    let text = match (scope.read)(path) {
+        Ok(text) => text,
+        Err(error) => return fault(format!("can't read `{path}`: {error}")),
+    };
+    let mut values = Vec::new();
+    for (line, content) in text.lines().enumerate() {
+        let content = content.split('#').next().unwrap_or_default().trim();
+        match content.parse::<f64>() {
+            _ if content.is_empty() => {}
+            Ok(value) if value.is_finite() && value >= 0.0 => values.push(value),
+            _ => return fault(format!("{path}:{}: `{content}` is no such number", line + 1)),
+        }
+    }
+    if values.is_empty() {
+        return fault(format!("`{path}` holds no number"));
+    }
+    Some(values)
+}

@@ -1,0 +1,145 @@
+//! The JSON Schema of a spec, for editors, made from the catalog.
+
+use serde_json::{Map, Value, json};
+
+use super::catalog::{
+    CLAIM, CUSTOM_RULE, DISTRIBUTIONS, Default, EXPERIMENT, Field, Kind, MODELS, POLICIES,
+    PUBLISHED, RULES, Takes,
+};
+
+/// Returns the JSON Schema (draft 2020-12) of a spec. Numbers may be swept wherever they stand.
+pub fn schema() -> Value {
+    let mut schema = map(&EXPERIMENT, false);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("balancelab spec");
+    schema["$defs"] = json!({
+        "axis": axis(),
+        "model": kinds(MODELS),
+        "policy": kinds(POLICIES),
+        "distribution": kinds(DISTRIBUTIONS),
+        "rule": {"anyOf": [{"enum": RULES}, kinds(&[CUSTOM_RULE])]},
+        "claim": map(&CLAIM, false),
+    });
+    schema
+}
+
+fn axis() -> Value {
+    let three = json!({"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3});
+    json!({
+        "type": "object",
+        "description": "a swept field",
+        "properties": {
+            "values": {"type": "array", "minItems": 1, "description": "the values"},
+            "linspace": three, "logspace": three, "step": three,
+            "axis": {"type": "string", "description": "axes that share a name move together"},
+        },
+        "additionalProperties": false,
+        "oneOf": [
+            {"required": ["values"]}, {"required": ["linspace"]},
+            {"required": ["logspace"]}, {"required": ["step"]},
+        ],
+    })
+}
+
+/// One of several kinds: `name: {fields}`, a bare name or a bare value where that is possible.
+fn kinds(kinds: &[Kind]) -> Value {
+    let forms = kinds.iter().flat_map(|kind| {
+        let mut value = vec![map(kind, true)];
+        if let Some(field) = kind.bare() {
+            value.push(swept(takes(&field.takes)));
+            if kind.name == "empirical" {
+                value.push(json!({"type": "string"}));
+            }
+        }
+        let named = json!({
+            "type": "object",
+            "description": kind.about,
+            "properties": {kind.name: {"anyOf": value}},
+            "required": [kind.name],
+            "additionalProperties": false,
+        });
+        let plain = kind.fields.iter().all(|field| field.default != Default::Required);
+        std::iter::once(named).chain(plain.then(|| json!({"const": kind.name})))
+    });
+    let mut forms: Vec<Value> = forms.collect();
+    forms.push(json!({"$ref": "#/$defs/axis"}));
+    json!({"anyOf": forms})
+}
+
+fn map(kind: &Kind, may_be_swept: bool) -> Value {
+    let mut properties = Map::new();
+    for field in kind.fields {
+        let schema = takes(&field.takes);
+        let mut schema = if may_be_swept { swept(schema) } else { schema };
+        schema["description"] = json!(described(field));
+        properties.insert(field.name.to_owned(), schema);
+    }
+    let required: Vec<&str> = kind
+        .fields
+        .iter()
+        .filter(|field| field.default == Default::Required)
+        .map(|field| field.name)
+        .collect();
+    json!({
+        "type": "object",
+        "description": kind.about,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn described(field: &Field) -> String {
+    let unit = if field.unit.is_empty() { String::new() } else { format!(" [{}]", field.unit) };
+    match field.default {
+        Default::Required | Default::Absent => format!("{}{unit}", field.about),
+        default => format!("{}{unit}; {default} where left out", field.about),
+    }
+}
+
+fn swept(schema: Value) -> Value {
+    json!({"anyOf": [schema, {"$ref": "#/$defs/axis"}]})
+}
+
+fn takes(takes: &Takes) -> Value {
+    let number = |min: f64, max: f64, above: bool| {
+        let mut schema = json!({"type": "number"});
+        if min > f64::MIN {
+            schema[if above { "exclusiveMinimum" } else { "minimum" }] = json!(min);
+        }
+        if max < f64::MAX {
+            schema["maximum"] = json!(max);
+        }
+        schema
+    };
+    match *takes {
+        Takes::Number { min, max, above } => number(min, max, above),
+        Takes::Integer { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        Takes::Flag => json!({"type": "boolean"}),
+        Takes::Text => json!({"type": "string"}),
+        Takes::Choice(names) => json!({"enum": names}),
+        Takes::Distribution => json!({"$ref": "#/$defs/distribution"}),
+        Takes::Integers { min_len, min, max } => {
+            let item = json!({"type": "integer", "minimum": min, "maximum": max});
+            json!({"type": "array", "items": swept(item), "minItems": min_len})
+        }
+        Takes::Numbers { min_len, min, max, above } => {
+            json!({"type": "array", "items": swept(number(min, max, above)), "minItems": min_len})
+        }
+        Takes::Range { min, max } => {
+            let item = number(min, max, false);
+            json!({"type": "array", "items": swept(item), "minItems": 2, "maxItems": 2})
+        }
+        Takes::Rule => json!({"$ref": "#/$defs/rule"}),
+        Takes::Model => json!({"$ref": "#/$defs/model"}),
+        Takes::Policies => {
+            json!({"type": "array", "items": {"$ref": "#/$defs/policy"}, "minItems": 1})
+        }
+        Takes::Conditions => {
+            json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+        }
+        Takes::Published => map(&PUBLISHED, false),
+        Takes::Claims => json!({"type": "array", "items": {"$ref": "#/$defs/claim"}}),
+        Takes::Levels => json!({"type": "object"}),
+    }
+}

@@ -1,0 +1,358 @@
+//! A map of the spec, read field by field against the catalog.
+//!
+//! A section notes every fault it meets in [`Faults`] and goes on with a stand-in, so that one
+//! pass finds all faults; whoever opened it looks at the count of faults before using the result.
+
+use super::catalog::{Default, Field, Kind, Takes};
+use super::diagnostic::{At, Faults, near_or_all};
+use super::yaml::{Entry, Node, Number, Value};
+
+/// What decoding needs besides the tree: the swept fields' values, and where faults go.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// For each axis of the model or the policy the value at the point being decoded.
+    pub axes: &'a [Node],
+    pub faults: &'a Faults,
+    /// Reads a file named in the spec.
+    pub read: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+impl<'a> Scope<'a> {
+    /// Returns the node itself, or the value of the axis it stands for.
+    pub fn resolve(&self, node: &'a Node) -> &'a Node {
+        match node.value {
+            Value::Axis(axis) => &self.axes[axis],
+            _ => node,
+        }
+    }
+
+    /// Splits `kind: value`, or a bare `kind`, into the kind's catalog entry and the value.
+    pub fn kind(
+        &self,
+        node: &'a Node,
+        kinds: &'static [Kind],
+        what: &str,
+    ) -> Option<(&'static Kind, Option<&'a Node>, At)> {
+        let node = self.resolve(node);
+        let (name, at, value) = match &node.value {
+            Value::Text(name) => (name, node.at, None),
+            Value::Map(entries) if entries.len() == 1 => {
+                (&entries[0].key, entries[0].key_at, Some(self.resolve(&entries[0].node)))
+            }
+            Value::Map(entries) if entries.len() > 1 => {
+                let names: Vec<String> =
+                    entries.iter().map(|entry| format!("`{}`", entry.key)).collect();
+                self.faults.add(
+                    entries[1].key_at,
+                    format!("{what} has one name, not {}: {}", entries.len(), names.join(", ")),
+                    format!("indent the fields under the {what}'s name"),
+                );
+                return None;
+            }
+            _ => {
+                self.faults.add(
+                    node.at,
+                    format!("expected {what}, found {}", node.kind()),
+                    near_or_all("", kinds.iter().map(|kind| kind.name), "known here"),
+                );
+                return None;
+            }
+        };
+        let Some(kind) = kinds.iter().find(|kind| kind.name == *name) else {
+            self.faults.add(
+                at,
+                format!("unknown {what} `{name}`"),
+                near_or_all(name, kinds.iter().map(|kind| kind.name), "known here"),
+            );
+            return None;
+        };
+        Some((kind, value, at))
+    }
+}
+
+/// One map with the catalog entry that says what it may hold.
+pub struct Section<'a> {
+    pub scope: Scope<'a>,
+    kind: &'static Kind,
+    entries: &'a [Entry],
+    /// The value of a section that is a bare value and no map.
+    bare: Option<(&'static Field, &'a Node)>,
+    /// Where to point for a field that is missing.
+    at: At,
+}
+
+impl<'a> Section<'a> {
+    /// Opens a map and notes unknown and duplicate keys.
+    pub fn open(
+        scope: Scope<'a>,
+        kind: &'static Kind,
+        value: Option<&'a Node>,
+        at: At,
+    ) -> Section<'a> {
+        let mut section = Section { scope, kind, entries: &[], bare: None, at };
+        let Some(node) = value else { return section };
+        match (&node.value, kind.bare()) {
+            (Value::Map(entries), _) => {
+                section.entries = entries;
+                check_keys(
+                    entries,
+                    || kind.fields.iter().map(|field| field.name),
+                    kind.name,
+                    scope.faults,
+                );
+            }
+            (Value::Null, _) => {}
+            (_, Some(field)) => section.bare = Some((field, node)),
+            _ => {
+                let fields: Vec<&str> = kind.fields.iter().map(|field| field.name).collect();
+                scope.faults.add(
+                    node.at,
+                    format!("`{}` takes a map, found {}", kind.name, node.kind()),
+                    format!("its fields: {}", fields.join(", ")),
+                );
+            }
+        }
+        section
+    }
+
+    /// Returns the node of a field, axes resolved, if it was given.
+    pub fn node(&self, name: &str) -> Option<&'a Node> {
+        if let Some((field, node)) = self.bare {
+            return (field.name == name).then_some(node);
+        }
+        let entry = self.entries.iter().find(|entry| entry.key == name)?;
+        let node = self.scope.resolve(&entry.node);
+        if node.value == Value::Null {
+            self.scope.faults.add(
+                entry.key_at,
+                format!("`{name}` has no value"),
+                "give one or leave the key out".to_owned(),
+            );
+        }
+        Some(node)
+    }
+
+    /// Returns the node of a field; notes it if it is required and missing.
+    pub fn required(&self, name: &str) -> Option<&'a Node> {
+        self.given(self.field(name))
+    }
+
+    /// Returns a place to point at for a fault of the field, or of the section if it isn't given.
+    pub fn at(&self, name: &str) -> At {
+        self.node(name).map_or(self.at, |node| node.at)
+    }
+
+    /// Returns a number, or nothing if it was left out and has no default.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        let field = self.field(name);
+        match self.given(field) {
+            Some(node) => self.in_range(field, node),
+            None => match field.default {
+                Default::Number(number) => Some(number),
+                _ => None,
+            },
+        }
+    }
+
+    /// Returns a whole number, or nothing if it was left out and has no default.
+    pub fn integer(&self, name: &str) -> Option<u64> {
+        let field = self.field(name);
+        match self.given(field) {
+            Some(node) => self.whole(field, node),
+            None => match field.default {
+                Default::Integer(integer) => Some(integer),
+                _ => None,
+            },
+        }
+    }
+
+    /// Returns a flag.
+    pub fn flag(&self, name: &str) -> bool {
+        let field = self.field(name);
+        match self.given(field).map(|node| (&node.value, node)) {
+            Some((Value::Flag(flag), _)) => *flag,
+            Some((_, node)) => {
+                self.unfit(field, node);
+                false
+            }
+            None => field.default == Default::Flag(true),
+        }
+    }
+
+    /// Returns a text, or nothing if it was left out and has no default.
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        let field = self.field(name);
+        match self.given(field).map(|node| (&node.value, node)) {
+            Some((Value::Text(text), _)) => Some(text),
+            Some((_, node)) => {
+                self.unfit(field, node);
+                None
+            }
+            None => match field.default {
+                Default::Text(text) => Some(text),
+                _ => None,
+            },
+        }
+    }
+
+    /// Returns one of a choice's names.
+    pub fn choice(&self, name: &str) -> &'a str {
+        let names = match self.field(name).takes {
+            Takes::Choice(names) => names,
+            _ => &[],
+        };
+        match self.text(name) {
+            Some(text) if names.contains(&text) => text,
+            Some(text) => {
+                let names = names.iter().copied();
+                let help = near_or_all(text, names, "it takes one of");
+                let message = format!("`{name}` can't be `{text}`");
+                self.scope.faults.add(self.at(name), message, help);
+                ""
+            }
+            None => "",
+        }
+    }
+
+    /// Returns a list of numbers, or nothing if it was left out.
+    pub fn numbers(&self, name: &str) -> Option<Vec<f64>> {
+        let field = self.field(name);
+        let items = self.items(field, self.given(field)?)?;
+        items.iter().map(|&item| self.in_range(field, item)).collect()
+    }
+
+    /// Returns a list of whole numbers, or nothing if it was left out.
+    pub fn integers(&self, name: &str) -> Option<Vec<u64>> {
+        let field = self.field(name);
+        let items = self.items(field, self.given(field)?)?;
+        // All items are looked at, so that all their faults are found.
+        let whole: Vec<Option<u64>> = items.iter().map(|&item| self.whole(field, item)).collect();
+        whole.into_iter().collect()
+    }
+
+    /// Returns two rising numbers.
+    pub fn range(&self, name: &str) -> Option<[f64; 2]> {
+        let field = self.field(name);
+        let Some(node) = self.given(field) else {
+            return match field.default {
+                Default::Range(low, high) => Some([low, high]),
+                _ => None,
+            };
+        };
+        let items = self.items(field, node)?;
+        let ends: Vec<f64> =
+            items.iter().map(|&item| self.in_range(field, item)).collect::<Option<_>>()?;
+        match ends[..] {
+            [low, high] if low < high => Some([low, high]),
+            _ => {
+                self.unfit(field, node);
+                None
+            }
+        }
+    }
+
+    fn field(&self, name: &str) -> &'static Field {
+        // Only decoders of this crate ask, for fields of the catalog; the tests decode each kind.
+        self.kind.field(name).unwrap_or(&self.kind.fields[0])
+    }
+
+    /// Returns the field's node if it has a value; notes that a required one is missing.
+    fn given(&self, field: &'static Field) -> Option<&'a Node> {
+        let node = self.node(field.name);
+        if node.is_none() && field.default == Default::Required {
+            self.scope.faults.add(
+                self.at,
+                format!("`{}` needs `{}`", self.kind.name, field.name),
+                format!("give {}: {}", field.takes.words(), field.about),
+            );
+        }
+        node.filter(|node| node.value != Value::Null)
+    }
+
+    fn items(&self, field: &'static Field, node: &'a Node) -> Option<Vec<&'a Node>> {
+        let min_len = match field.takes {
+            Takes::Integers { min_len, .. } | Takes::Numbers { min_len, .. } => min_len,
+            _ => 2,
+        };
+        match &node.value {
+            Value::List(list) if list.len() >= min_len => {
+                Some(list.iter().map(|item| self.scope.resolve(item)).collect())
+            }
+            _ => {
+                self.unfit(field, node);
+                None
+            }
+        }
+    }
+
+    fn in_range(&self, field: &'static Field, node: &Node) -> Option<f64> {
+        let (min, max, above) = match field.takes {
+            Takes::Number { min, max, above } | Takes::Numbers { min, max, above, .. } => {
+                (min, max, above)
+            }
+            Takes::Range { min, max } => (min, max, false),
+            _ => (f64::MIN, f64::MAX, false),
+        };
+        match &node.value {
+            Value::Number(Number { value, .. })
+                if *value <= max && if above { *value > min } else { *value >= min } =>
+            {
+                Some(*value)
+            }
+            _ => {
+                self.unfit(field, node);
+                None
+            }
+        }
+    }
+
+    fn whole(&self, field: &'static Field, node: &Node) -> Option<u64> {
+        let (min, max) = match field.takes {
+            Takes::Integer { min, max } | Takes::Integers { min, max, .. } => (min, max),
+            _ => (0, u64::MAX),
+        };
+        match &node.value {
+            Value::Number(number) => {
+                number.integer().filter(|integer| (min..=max).contains(integer))
+            }
+            _ => None,
+        }
+        .or_else(|| {
+            self.unfit(field, node);
+            None
+        })
+    }
+
+    fn unfit(&self, field: &'static Field, node: &Node) {
+        self.scope.faults.add(
+            node.at,
+            format!("`{}` can't be `{}`", field.name, node.flow()),
+            format!("it takes {}: {}", field.takes.words(), field.about),
+        );
+    }
+}
+
+/// Notes unknown and duplicate keys of a map.
+pub fn check_keys<'k, I: Iterator<Item = &'k str> + Clone>(
+    entries: &[Entry],
+    known: impl Fn() -> I,
+    what: &str,
+    faults: &Faults,
+) {
+    for (position, entry) in entries.iter().enumerate() {
+        if !known().any(|name| name == entry.key) {
+            faults.add(
+                entry.key_at,
+                format!("unknown key `{}` in {what}", entry.key),
+                near_or_all(&entry.key, known(), "known here"),
+            );
+        }
+        if entries[..position].iter().any(|other| other.key == entry.key) {
+            faults.add(
+                entry.key_at,
+                format!("`{}` is given twice in {what}", entry.key),
+                "remove one of them".to_owned(),
+            );
+        }
+    }
+}
