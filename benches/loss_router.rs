@@ -62,6 +62,7 @@ fn series_1_and_2<const N: usize>(bencher: divan::Bencher, name: &str) {
 fn ratio() {
     let model = series([10, 20], 460.0).compile().expect("the published times are valid");
     let policy = theta(Some(2));
+    let setting = plain::Setting { channels: [10, 20], service: 460.0, alpha: 0.01, max_run: 2 };
     let (mut ours, mut plain) = (f64::INFINITY, f64::INFINITY);
     for round in 0..20 {
         let start = Instant::now();
@@ -73,7 +74,7 @@ fn ratio() {
         let start = Instant::now();
         let mut arrivals = 0;
         for replication in 0..10 {
-            arrivals += plain::series2(u64::from(round * 10 + replication)).arrivals;
+            arrivals += plain::replicate(&setting, u64::from(round * 10 + replication)).arrivals;
         }
         plain = plain.min(start.elapsed().as_secs_f64() * 1e9 / arrivals as f64);
     }

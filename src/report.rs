@@ -23,6 +23,9 @@ const SHOWN_OF_POLICY: usize = 11;
 /// Most points that the table of results shows.
 const SHOWN: usize = 66;
 
+/// Least width of a terminal that tables are fitted to.
+const MIN_WIDTH: u16 = 60;
+
 /// CPU time of one arrival [ns], for predictions: series 2 on a 2.6 GHz server core.
 const NANOSECONDS_PER_ARRIVAL: f64 = 30.0;
 
@@ -190,10 +193,11 @@ pub fn replication(columns: &[String], values: &[f64]) -> String {
 /// Returns an empty table whose columns from `numbers` on are aligned as numbers.
 fn table(header: Vec<String>, numbers: usize) -> Table {
     let mut table = Table::new();
-    table
-        .load_style(presets::ASCII_MARKDOWN)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(header);
+    table.load_style(presets::ASCII_MARKDOWN).set_header(header);
+    // Squeezed into a few columns a table reads worse than one that is cut off.
+    if table.width().is_some_and(|width| width >= MIN_WIDTH) {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
     for column in table.column_iter_mut().skip(numbers) {
         column.set_cell_alignment(CellAlignment::Right);
     }
