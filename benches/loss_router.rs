@@ -2,6 +2,7 @@
 //!
 //! Run with `cargo bench --bench loss_router`. The last line is the ratio to the plain reference,
 //! measured in turns with it in the same run.
+#![allow(clippy::expect_used, clippy::print_stdout)]
 
 mod plain;
 

@@ -26,6 +26,8 @@ pub struct Judged {
     /// The point's swept values, as the claim names them.
     pub at: String,
     pub published: f64,
+    /// The published value as the spec has it.
+    pub written: String,
     /// Mean over replications; nothing if all failed.
     pub simulated: Option<f64>,
     pub interval: Option<Interval>,
@@ -61,6 +63,7 @@ pub fn judge(experiment: &Experiment, claim: &Claim, moments: Option<&Vec<Moment
         response: experiment.columns[claim.column].clone(),
         at: claim.at.clone(),
         published: claim.value,
+        written: claim.written.clone(),
         simulated: sample.mean(),
         interval: sample.interval(experiment.confidence),
         sd_run: sample.sd(),

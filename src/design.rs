@@ -23,8 +23,8 @@ pub struct Design {
     policies: Vec<Side>,
     /// Names of the axis columns, in the order of the spec.
     columns: Vec<String>,
-    /// Raw indices that `where:` kept, where there is one.
-    kept: Option<Vec<u64>>,
+    /// Raw indices that `where:` kept, where there is one, rising.
+    kept: Option<Vec<u32>>,
     len: u64,
 }
 
@@ -50,6 +50,8 @@ pub struct Point {
     pub policy: usize,
     /// Number of the scenario.
     pub scenario: u64,
+    /// Number of the combination of those of the policy's axes that don't move with the model's.
+    pub combination: u64,
     /// For each swept field of the model, the position on its axis.
     pub model_levels: Vec<usize>,
     /// For each swept field of the policy, the position on its axis.
@@ -65,8 +67,10 @@ pub enum DesignError {
     TooManyPoints(u128),
     #[error("`where` keeps no point at all")]
     Nothing,
-    #[error("`where: {condition}`: {message}")]
-    Filter { condition: String, message: String },
+    #[error("`{condition}` is about `{name}`, which is no axis")]
+    UnknownAxis { filter: usize, condition: String, name: String, columns: Vec<String> },
+    #[error("`{condition}`: {message}")]
+    Filter { filter: usize, condition: String, message: String },
 }
 
 impl Design {
@@ -137,16 +141,63 @@ impl Design {
             .map(|(axis, &column)| (axis, self.columns[column].as_str()))
     }
 
+    /// Returns the axis behind each column that the points of a policy have.
+    pub fn axes_of(&self, policy: usize) -> impl Iterator<Item = (&Axis, &str)> {
+        [&self.model, &self.policies[policy]].into_iter().flat_map(|side| {
+            let first = side.groups.iter().map(|group| group[0]);
+            first.map(|axis| (&side.axes[axis], self.columns[side.columns[axis]].as_str()))
+        })
+    }
+
+    /// Returns whether a policy has axes that move together with the model's.
+    pub fn moves_with_model(&self, policy: usize) -> bool {
+        self.policies[policy].tied.iter().any(Option::is_some)
+    }
+
+    /// Returns the first point of a policy whose levels all meet a condition on column and level,
+    /// and how many there are. The condition is asked once for each level, not for each point.
+    pub fn points_of(
+        &self,
+        policy: usize,
+        meets: &dyn Fn(&str, &Level) -> bool,
+    ) -> (Option<u32>, u64) {
+        let side = &self.policies[policy];
+        let fits = |side: &Side, group: usize, digit: usize| {
+            let axis = side.groups[group][0];
+            meets(&self.columns[side.columns[axis]], &side.axes[axis].levels.level(digit))
+        };
+        let own = side.numbers(|group, digit| fits(side, group, digit));
+        let scenarios = self.model.numbers(|group, digit| fits(&self.model, group, digit));
+        let before: u64 = self.policies[..policy].iter().map(|side| side.combinations).sum();
+        let per_scenario = self.per_scenario();
+        let (mut first, mut count) = (None, 0);
+        for scenario in scenarios {
+            for combination in &own {
+                let raw = (scenario * per_scenario + before + combination) as u32;
+                let index = match &self.kept {
+                    Some(kept) => kept.binary_search(&raw).ok().map(|index| index as u32),
+                    None => Some(raw),
+                };
+                first = first.or(index);
+                count += u64::from(index.is_some());
+            }
+        }
+        (first, count)
+    }
+
     /// Returns the point with number `index` < [`Design::len`].
     pub fn point(&self, index: u32) -> Point {
         let raw = match &self.kept {
             Some(kept) => kept[index as usize],
-            None => u64::from(index),
+            None => index,
         };
-        Point { index, ..self.raw(raw) }
+        Point { index, ..self.raw(u64::from(raw)) }
     }
 
     /// Returns the point's value in each axis column; nothing where its policy has no such axis.
+    ///
+    /// Of axes that move together the first shows its values, the model's before a policy's, so
+    /// that all points of a scenario show the same.
     pub fn levels(&self, point: &Point) -> Vec<Option<Level>> {
         let mut row = vec![None; self.columns.len()];
         let sides = [
@@ -155,14 +206,20 @@ impl Design {
         ];
         for (side, positions) in sides {
             for ((axis, &column), &at) in side.axes.iter().zip(&side.columns).zip(positions) {
-                row[column] = Some(axis.levels.level(at));
+                if row[column].is_none() {
+                    row[column] = Some(axis.levels.level(at));
+                }
             }
         }
         row
     }
 
+    fn per_scenario(&self) -> u64 {
+        self.policies.iter().map(|side| side.combinations).sum()
+    }
+
     fn raw(&self, raw: u64) -> Point {
-        let per_scenario: u64 = self.policies.iter().map(|side| side.combinations).sum();
+        let per_scenario = self.per_scenario();
         let scenario = raw / per_scenario;
         let mut rest = raw % per_scenario;
         let mut policy = 0;
@@ -177,39 +234,37 @@ impl Design {
             index: 0,
             policy,
             scenario,
+            combination: rest,
             model_levels: self.model.positions(&scenario_digits, &[]),
             policy_levels: side.positions(&digits, &scenario_digits),
         }
     }
 
     fn filter(&mut self, filters: &[Filter]) -> Result<(), DesignError> {
-        for filter in filters {
+        for (position, filter) in filters.iter().enumerate() {
             if let Some(unknown) = filter.names().iter().find(|name| !self.columns.contains(name)) {
-                return Err(DesignError::Filter {
+                return Err(DesignError::UnknownAxis {
+                    filter: position,
                     condition: filter.text().to_owned(),
-                    message: format!(
-                        "there is no axis `{unknown}`; the axes are {}",
-                        quoted_list(&self.columns)
-                    ),
+                    name: unknown.clone(),
+                    columns: self.columns.clone(),
                 });
             }
         }
         let mut kept = Vec::new();
         for raw in 0..self.len {
-            let levels = self.levels(&self.raw(raw));
+            let point = self.raw(raw);
+            let value = |name: &str| self.level(&point, name);
             let mut keeps = true;
-            for filter in filters {
-                let value = |name: &str| {
-                    let column = self.columns.iter().position(|column| column == name)?;
-                    levels[column].clone()
-                };
+            for (position, filter) in filters.iter().enumerate() {
                 keeps &= filter.keeps(value).map_err(|message| DesignError::Filter {
+                    filter: position,
                     condition: filter.text().to_owned(),
                     message,
                 })?;
             }
             if keeps {
-                kept.push(raw);
+                kept.push(raw as u32);
             }
         }
         if kept.is_empty() {
@@ -219,14 +274,18 @@ impl Design {
         self.kept = Some(kept);
         Ok(())
     }
-}
 
-/// Returns the names in backquotes, or a word for none.
-fn quoted_list(names: &[String]) -> String {
-    if names.is_empty() {
-        return "none".to_owned();
+    /// Returns the point's value in a column, as [`Design::levels`] does for all.
+    fn level(&self, point: &Point, column: &str) -> Option<Level> {
+        let sides = [
+            (&self.model, &point.model_levels),
+            (&self.policies[point.policy], &point.policy_levels),
+        ];
+        sides.into_iter().find_map(|(side, positions)| {
+            let axis = side.columns.iter().position(|&at| self.columns[at] == column)?;
+            Some(side.axes[axis].levels.level(positions[axis]))
+        })
     }
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 impl Side {
@@ -295,6 +354,19 @@ impl Side {
             number /= radix;
         }
         digits
+    }
+
+    /// Returns the numbers whose digits are all among the wanted ones, rising.
+    fn numbers(&self, wanted: impl Fn(usize, usize) -> bool) -> Vec<u64> {
+        let mut numbers = vec![0];
+        for (group, axes) in self.groups.iter().enumerate() {
+            let radix = self.axes[axes[0]].levels.len();
+            let digits: Vec<usize> = (0..radix).filter(|&digit| wanted(group, digit)).collect();
+            let longer =
+                |number: u64| digits.iter().map(move |&digit| number * radix as u64 + digit as u64);
+            numbers = numbers.into_iter().flat_map(longer).collect();
+        }
+        numbers
     }
 
     /// Returns the position on each axis, from the side's own digits and the scenario's.

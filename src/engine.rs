@@ -2,12 +2,17 @@
 //!
 //! A plan is cut into blocks, each some replications of one point, so that a point's tables are
 //! compiled once a block. Blocks are run a wave at a time by rayon, which balances them among the
-//! threads; after a wave its rows go to the sink in plan order. What reaches the sink is therefore
-//! the same at any number of threads, and what waits for it is at most one wave. Waves are sized
-//! by the clock to take about half a second, which bears on memory and on nothing else.
+//! threads; after a wave its rows go to the sink in plan order. Waves are sized by the clock to
+//! take about half a second, which bears on memory and on nothing else.
+//!
+//! A point has checkpoints, numbers of replications at which it may turn out to be precise enough.
+//! It decides by its own first replications alone, so how many it gets, and what reaches the sink,
+//! is the same at any number of threads. While a point is between checkpoints others go on, and
+//! their rows wait.
 //!
 //! The engine prints nothing. It tells of its work in [`Event`]s.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +25,7 @@ use crate::policy::Policy;
 use crate::rng::StreamKey;
 use crate::sim::Failure;
 use crate::spec::Experiment;
+use crate::stats::Moments;
 
 /// Arrivals that a block should have about: enough to make compiling its tables cheap.
 const BLOCK_ARRIVALS: f64 = 500_000.0;
@@ -34,8 +40,8 @@ const WAVE_TIME: Duration = Duration::from_millis(500);
 pub struct Plan {
     /// Numbers of the points, rising.
     pub points: Vec<u32>,
-    /// Replications of each.
-    pub replications: u32,
+    /// Replications after which a point may be precise enough, rising; the last is the most.
+    pub checkpoints: Vec<u32>,
     /// Mean number of arrivals in a replication.
     pub arrivals: f64,
 }
@@ -75,6 +81,8 @@ pub enum Event<'a> {
     Finished(&'a [f64]),
     /// A replication failed.
     Failed(&'a Failed),
+    /// A point is done, with so many replications fewer than the most.
+    Done { spared: u32 },
 }
 
 /// Why a run ended early.
@@ -98,25 +106,24 @@ impl Plan {
     pub fn of(experiment: &Experiment, points: Vec<u32>) -> Plan {
         Plan {
             points,
-            replications: experiment.replications,
+            checkpoints: experiment.checkpoints(),
             arrivals: experiment.expected_arrivals / f64::from(experiment.points()),
         }
     }
 
-    /// Returns the number of replications of all points.
-    pub fn total(&self) -> u64 {
-        self.points.len() as u64 * u64::from(self.replications)
+    /// Returns the most replications of a point.
+    pub fn most(&self) -> u32 {
+        self.checkpoints.last().copied().unwrap_or(0)
     }
 
-    fn blocks(&self) -> impl Iterator<Item = (u32, Range<u32>)> {
-        let size = (BLOCK_ARRIVALS / self.arrivals).clamp(1.0, f64::from(MAX_BLOCK)) as u32;
-        let replications = self.replications;
-        self.points.iter().flat_map(move |&point| {
-            (0..replications.div_ceil(size)).map(move |block| {
-                let start = block * size;
-                (point, start..start.saturating_add(size).min(replications))
-            })
-        })
+    /// Returns the most replications of all points together.
+    pub fn total(&self) -> u64 {
+        self.points.len() as u64 * u64::from(self.most())
+    }
+
+    /// Returns the number of replications in a block.
+    fn block(&self) -> u32 {
+        (BLOCK_ARRIVALS / self.arrivals).clamp(1.0, f64::from(MAX_BLOCK)) as u32
     }
 }
 
@@ -129,10 +136,11 @@ pub fn run<E: Send>(
     plan: &Plan,
     options: Options,
     observe: &(dyn Fn(Event) + Sync),
-    sink: &mut (dyn FnMut(Row) -> Result<(), E> + Send),
+    sink: &mut dyn FnMut(Row) -> Result<(), E>,
 ) -> Result<Vec<Failed>, EngineError<E>> {
     let prepare = |point| Case::new(experiment, point);
-    execute(plan, options, prepare, Case::replicate, observe, sink)
+    let precise = |moments: &[Moments]| experiment.precise(moments);
+    execute(plan, options, prepare, Case::replicate, &precise, observe, sink)
 }
 
 /// One point with its tables compiled.
@@ -182,13 +190,83 @@ impl Case {
     }
 }
 
+/// A point whose rows have not all reached the sink.
+#[derive(Debug)]
+struct Active {
+    point: u32,
+    /// Replications given out so far.
+    begun: u32,
+    /// Position of the checkpoint up to which replications may be given out.
+    checkpoint: usize,
+    /// Whether no more replications are needed.
+    precise: bool,
+    moments: Vec<Moments>,
+    /// Rows that wait for those of the points before.
+    waiting: Vec<Result<Row, Failed>>,
+}
+
+impl Active {
+    fn new(point: u32) -> Self {
+        let (moments, waiting) = (Vec::new(), Vec::new());
+        Active { point, begun: 0, checkpoint: 0, precise: false, moments, waiting }
+    }
+
+    /// Takes a finished block in.
+    fn take(&mut self, rows: Vec<Result<Row, Failed>>) {
+        for row in rows.iter().flatten() {
+            self.moments.resize(row.values.len(), Moments::default());
+            self.moments.iter_mut().zip(&row.values).for_each(|(all, &one)| all.push(one));
+        }
+        self.waiting.extend(rows);
+    }
+
+    /// Decides, at a checkpoint, whether to go on to the next.
+    fn decide(&mut self, plan: &Plan, precise: &dyn Fn(&[Moments]) -> bool) {
+        if !self.precise && self.begun == plan.checkpoints[self.checkpoint] {
+            let last = self.checkpoint + 1 == plan.checkpoints.len();
+            self.precise = last || precise(&self.moments);
+            self.checkpoint += usize::from(!self.precise);
+        }
+    }
+}
+
+/// Gives out the next blocks: of the points at work as far as their checkpoints allow, the first
+/// ones first, and then of points not yet begun.
+fn next_wave(
+    plan: &Plan,
+    active: &mut VecDeque<Active>,
+    points: &mut impl Iterator<Item = u32>,
+    len: usize,
+) -> Vec<(u32, Range<u32>)> {
+    let size = plan.block();
+    let mut wave = Vec::with_capacity(len);
+    let mut position = 0;
+    while wave.len() < len {
+        if position == active.len() {
+            let Some(point) = points.next() else { break };
+            active.push_back(Active::new(point));
+        }
+        let at_work = &mut active[position];
+        let limit = plan.checkpoints[at_work.checkpoint];
+        if at_work.precise || at_work.begun == limit {
+            position += 1;
+            continue;
+        }
+        let end = at_work.begun.saturating_add(size).min(limit);
+        wave.push((at_work.point, at_work.begun..end));
+        at_work.begun = end;
+    }
+    wave
+}
+
 fn execute<P, E: Send>(
     plan: &Plan,
     options: Options,
     prepare: impl Fn(u32) -> Result<P, Failure> + Sync,
     replicate: impl Fn(&P, u32) -> Result<Vec<f64>, Failure> + Sync,
+    precise: &dyn Fn(&[Moments]) -> bool,
     observe: &(dyn Fn(Event) + Sync),
-    sink: &mut (dyn FnMut(Row) -> Result<(), E> + Send),
+    sink: &mut dyn FnMut(Row) -> Result<(), E>,
 ) -> Result<Vec<Failed>, EngineError<E>> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads)
@@ -207,14 +285,9 @@ fn execute<P, E: Send>(
             if stopped() {
                 break;
             }
-            let result = guarded(|| {
-                if prepared.is_none() {
-                    prepared = Some(prepare(point)?);
-                }
-                match &prepared {
-                    Some(case) => replicate(case, replication),
-                    None => Err(Failure::Audit("nothing is prepared".to_owned())),
-                }
+            let result = guarded(|| match &prepared {
+                Some(case) => replicate(case, replication),
+                None => replicate(prepared.insert(prepare(point)?), replication),
             });
             rows.push(match result {
                 Ok(values) => {
@@ -231,16 +304,18 @@ fn execute<P, E: Send>(
         }
         rows
     };
-    let mut blocks = plan.blocks();
+    let mut points = plan.points.iter().copied();
+    let mut active: VecDeque<Active> = VecDeque::new();
     let mut wave_len = 8 * pool.current_num_threads();
     let mut failures = Vec::new();
     loop {
-        let wave: Vec<_> = blocks.by_ref().take(wave_len).collect();
+        let wave = next_wave(plan, &mut active, &mut points, wave_len);
         if wave.is_empty() {
             return Ok(failures);
         }
         let start = Instant::now();
-        let rows: Vec<_> =
+        let owners: Vec<u32> = wave.iter().map(|(point, _)| *point).collect();
+        let blocks: Vec<_> =
             pool.install(|| wave.into_par_iter().with_max_len(1).map(run_block).collect());
         let speed = WAVE_TIME.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-6);
         wave_len = ((wave_len as f64 * speed.min(8.0)) as usize)
@@ -248,11 +323,29 @@ fn execute<P, E: Send>(
         if options.cancel.load(Ordering::Relaxed) {
             return Err(EngineError::Interrupted);
         }
-        for row in rows.into_iter().flatten() {
-            match row {
-                Ok(row) => sink(row)?,
-                Err(failed) => failures.push(failed),
+        // Blocks come in the order of the points at work, several to a point.
+        let mut position = 0;
+        for (point, rows) in owners.into_iter().zip(blocks) {
+            while active[position].point != point {
+                position += 1;
             }
+            active[position].take(rows);
+        }
+        for at_work in &mut active {
+            at_work.decide(plan, precise);
+        }
+        while let Some(first) = active.front_mut() {
+            for row in first.waiting.drain(..) {
+                match row {
+                    Ok(row) => sink(row)?,
+                    Err(failed) => failures.push(failed),
+                }
+            }
+            if !first.precise {
+                break;
+            }
+            observe(Event::Done { spared: plan.most() - first.begun });
+            active.pop_front();
         }
         if stopped() {
             return Ok(failures);
@@ -281,7 +374,8 @@ mod tests {
     use super::*;
 
     fn plan(points: u32, replications: u32) -> Plan {
-        Plan { points: (0..points).collect(), replications, arrivals: 100_000.0 }
+        let checkpoints = vec![replications];
+        Plan { points: (0..points).collect(), checkpoints, arrivals: 100_000.0 }
     }
 
     fn run_all(
@@ -297,7 +391,8 @@ mod tests {
             rows.push((row.point, row.replication));
             Ok(())
         };
-        let failures = execute(plan, options, Ok, replicate, &|_| {}, &mut sink).unwrap();
+        let failures =
+            execute(plan, options, Ok, replicate, &|_| true, &|_| {}, &mut sink).unwrap();
         (rows, failures)
     }
 
@@ -308,6 +403,32 @@ mod tests {
         for threads in [1, 2, 8] {
             let (rows, failures) = run_all(&plan, threads, false, |_, _| Ok(vec![1.0]));
             assert_eq!((rows, failures), (expected.clone(), vec![]));
+        }
+    }
+
+    /// Point p is precise once it has 10·p replications; it may stop at 5, 12, 30 or 40.
+    #[test]
+    fn points_stop_at_their_own_checkpoints_and_rows_keep_their_order() {
+        let plan = Plan { checkpoints: vec![5, 12, 30, 40], ..plan(6, 0) };
+        let expected: Vec<(u32, u32)> = [5, 12, 30, 30, 40, 40]
+            .into_iter()
+            .enumerate()
+            .flat_map(|(point, n)| (0..n).map(move |replication| (point as u32, replication)))
+            .collect();
+        for threads in [1, 2, 8] {
+            let cancel = AtomicBool::new(false);
+            let options = Options { threads, fail_fast: false, cancel: &cancel };
+            let precise = |moments: &[Moments]| {
+                moments[0].n() as f64 >= 10.0 * moments[0].mean().unwrap_or_default()
+            };
+            let mut rows = Vec::new();
+            let mut sink = |row: Row| -> Result<(), ()> {
+                rows.push((row.point, row.replication));
+                Ok(())
+            };
+            let replicate = |&point: &u32, _| Ok(vec![f64::from(point)]);
+            execute(&plan, options, Ok, replicate, &precise, &|_| {}, &mut sink).unwrap();
+            assert_eq!(rows, expected);
         }
     }
 
@@ -342,7 +463,7 @@ mod tests {
             Ok(vec![])
         };
         let mut sink = |_: Row| -> Result<(), ()> { Ok(()) };
-        let end = execute(&plan(1000, 100), options, Ok, replicate, &|_| {}, &mut sink);
+        let end = execute(&plan(1000, 100), options, Ok, replicate, &|_| true, &|_| {}, &mut sink);
         assert!(matches!(end, Err(EngineError::Interrupted)));
     }
 }

@@ -16,7 +16,7 @@ pub use table::{Cell, Table};
 
 /// Why results can't be stored.
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: {message}")]
+#[error("can't write {path}: {message}")]
 pub struct StoreError {
     pub path: String,
     pub message: String,
@@ -24,6 +24,10 @@ pub struct StoreError {
 
 impl StoreError {
     fn new(path: &std::path::Path, error: impl std::fmt::Display) -> Self {
-        StoreError { path: path.display().to_string(), message: error.to_string() }
+        let said = error.to_string();
+        // Polars wraps what the system said in words about parquet.
+        let said = said.rsplit("IO error: ").next().unwrap_or_default();
+        let remedy = "make room or rights there, or choose another folder with --out";
+        StoreError { path: path.display().to_string(), message: format!("{said}; {remedy}") }
     }
 }

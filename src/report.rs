@@ -21,7 +21,7 @@ use crate::stats::{Intervals, Moments};
 /// Most points of one policy that the table of results shows.
 const SHOWN_OF_POLICY: usize = 11;
 /// Most points that the table of results shows.
-const SHOWN: usize = 66;
+const SHOWN: usize = 100;
 
 /// Least width of a terminal that tables are fitted to.
 const MIN_WIDTH: u16 = 60;
@@ -123,7 +123,7 @@ pub fn claims(experiment: &Experiment, judged: &[Judged]) -> String {
         if places {
             row.insert(1, claim.at.clone());
         }
-        row.push(format!("{}", claim.published));
+        row.push(claim.written.clone());
         row.push(match (claim.simulated, claim.interval) {
             (Some(mean), Some(interval)) => plus_minus(mean, interval.half_width()),
             (Some(mean), None) => format!("{mean}"),
@@ -171,7 +171,7 @@ pub fn plan(experiment: &Experiment, plan: &Plan, threads: usize) -> String {
     text += &format!(
         "{} points × {} replications = {} replications\n",
         grouped(plan.points.len() as f64),
-        grouped(f64::from(plan.replications)),
+        grouped(f64::from(plan.most())),
         grouped(plan.total() as f64)
     );
     text += &format!("about {} arrivals\n", grouped(arrivals.round()));

@@ -13,9 +13,11 @@ mod check;
 mod decode;
 mod diagnostic;
 mod overrides;
+mod points;
 mod published;
 mod schema;
 mod section;
+mod syntax;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -112,6 +114,18 @@ impl Experiment {
         let faults = Faults::default();
         let read = |path: &str| self.file(path);
         decode::policy(Scope { axes: &axes, faults: &faults, read: &read }, &template.node)
+    }
+
+    /// Returns the numbers of replications at which a point may be precise enough; the last is
+    /// the most it gets.
+    pub fn checkpoints(&self) -> Vec<u32> {
+        vec![self.replications]
+    }
+
+    /// Returns whether a point with these moments of its columns, at a checkpoint, is precise
+    /// enough.
+    pub fn precise(&self, _: &[crate::stats::Moments]) -> bool {
+        true
     }
 
     /// Returns the number of points.

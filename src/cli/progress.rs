@@ -70,6 +70,11 @@ impl Progress {
             Event::Failed(_) => {
                 self.failed.fetch_add(1, Ordering::Relaxed);
             }
+            Event::Done { spared } => {
+                let expected = self.bar.length().unwrap_or_default();
+                self.bar.set_length(expected.saturating_sub(u64::from(spared)));
+                return;
+            }
         }
         self.bar.inc(1);
     }

@@ -38,16 +38,14 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     let observe = |event: engine::Event| progress.observe(event);
     let failed = engine::run(&experiment, &plan, options, &observe, &mut |row| results.push(&row));
     let arrivals = progress.finish();
-    let failed = failed.inspect_err(|error| {
-        if let engine::EngineError::Interrupted = error {
-            let _ = complain(&anyhow::anyhow!(
-                "interrupted: nothing was written to {}",
-                folder.display()
-            ));
-        }
-    });
     let failed = match failed {
-        Err(engine::EngineError::Interrupted) => return Ok(End::Interrupted),
+        Err(engine::EngineError::Interrupted) => {
+            drop(results);
+            // A folder made for this run alone is empty; any other stays.
+            let _ = std::fs::remove_dir(&folder);
+            complain(&anyhow::anyhow!("interrupted: no results were written"))?;
+            return Ok(End::Interrupted);
+        }
         other => other?,
     };
     let (mut staging, kept, rows) = results.finish()?;
@@ -96,7 +94,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         print(&format!("results are in {}\n", folder.display()))?;
     }
     name_failures(&experiment, &args.spec, &failed)?;
-    Ok(end(&experiment, &judged, &failed)?)
+    end(&experiment, &judged, &failed)
 }
 
 /// Refuses to write over the results of another spec.
@@ -128,7 +126,7 @@ pub(super) fn end(
             experiment.name,
             claim.response,
             claim.policy,
-            claim.published,
+            claim.written,
             claim.simulated.map_or("nothing".to_owned(), |mean| format!("{mean:.4}"))
         ))?;
     }

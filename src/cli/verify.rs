@@ -7,7 +7,7 @@ use serde_json::json;
 use super::args::{SpecArgs, Verify};
 use super::progress::{Progress, cancel_on_signal};
 use super::run::{claim_json, end, name_failures};
-use super::{End, load, print};
+use super::{End, complain, load, print};
 use crate::claims::{self, Judged};
 use crate::engine::{self, EngineError, Options, Plan, Row};
 use crate::frame::{Staging, StoreError};
@@ -43,7 +43,10 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
         let failed = engine::run(experiment, &plan, options, &observe, &mut sink);
         progress.finish();
         let failed = match failed {
-            Err(EngineError::Interrupted) => return Ok(End::Interrupted),
+            Err(EngineError::Interrupted) => {
+                complain(&anyhow::anyhow!("interrupted"))?;
+                return Ok(End::Interrupted);
+            }
             other => other?,
         };
         let judge = |claim| claims::judge(experiment, claim, moments.get(&claim.point));

@@ -22,13 +22,21 @@ pub struct Axis {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Levels {
     /// `n` values from `a` to `b` at equal distances, both included; `a` alone if `n` is 1.
-    Linspace { a: f64, b: f64, n: usize },
+    Linspace { a: f64, b: f64, n: usize, exact: Option<Exact> },
     /// `n` values from `a` to `b` at equal ratios, both included; `a` alone if `n` is 1.
     Logspace { a: f64, b: f64, n: usize },
     /// `n` values `a + i·h`.
-    Step { a: f64, h: f64, n: usize },
+    Step { a: f64, h: f64, n: usize, exact: Option<Exact> },
     /// Values as listed.
     List(Vec<Level>),
+}
+
+/// Two numbers times a common power of ten, where they have a short decimal form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exact {
+    first: i128,
+    second: i128,
+    scale: i128,
 }
 
 /// One value of an axis, as the axis column shows it.
@@ -49,10 +57,20 @@ impl std::fmt::Display for Level {
 
 /// An axis that asks for more values than an axis may have.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} values are more than the {MAX_LEVELS} that an axis may have")]
+#[error("`{}` values are more than the {MAX_LEVELS} that an axis may have", short(*.0))]
 pub struct TooMany(pub f64);
 
+/// Returns a count without hundreds of digits.
+fn short(count: f64) -> String {
+    if count < 1e15 { format!("{count}") } else { format!("{count:.2e}") }
+}
+
 impl Levels {
+    /// Returns `n` values from `a` to `b` at equal distances, both included; `a` alone if `n` is 1.
+    pub fn linspace(a: f64, b: f64, n: usize) -> Levels {
+        Levels::Linspace { a, b, n, exact: Exact::new([a, b]) }
+    }
+
     /// Returns `a`, `a + h`, … up to `b`, which is included when the steps reach it.
     ///
     /// ```
@@ -66,15 +84,15 @@ impl Levels {
     /// # Errors
     /// [`TooMany`] values. `h` must be finite, not 0 and lead from `a` to `b`.
     pub fn step(a: f64, b: f64, h: f64) -> Result<Levels, TooMany> {
-        let steps = match scaled(&[a, b, h]) {
-            Some((whole, _)) => ((whole[1] - whole[0]) / whole[2]) as f64,
+        let steps = match scaled([a, b, h]) {
+            Some(([a, b, h], _)) => ((b - a) / h) as f64,
             // Without a common decimal form the last value may miss `b` by a rounding error.
             None => ((b - a) / h * (1.0 + 4.0 * f64::EPSILON)).floor(),
         };
         if steps >= MAX_LEVELS as f64 {
             return Err(TooMany(steps + 1.0));
         }
-        Ok(Levels::Step { a, h, n: steps as usize + 1 })
+        Ok(Levels::Step { a, h, n: steps as usize + 1, exact: Exact::new([a, h]) })
     }
 
     /// Returns the number of values.
@@ -110,11 +128,11 @@ impl Levels {
     pub fn number(&self, i: usize) -> f64 {
         match *self {
             Levels::Linspace { a, n: 1, .. } | Levels::Logspace { a, n: 1, .. } => a,
-            Levels::Linspace { a, b, n } => {
+            Levels::Linspace { a, b, n, exact } => {
                 let (last, i) = (n as i128 - 1, i as i128);
-                match scaled(&[a, b]) {
-                    Some((whole, scale)) => {
-                        ratio(whole[0] * (last - i) + whole[1] * i, scale * last)
+                match exact {
+                    Some(Exact { first, second, scale }) => {
+                        ratio(first * (last - i) + second * i, scale * last)
                     }
                     None if i == last => b,
                     None => a + i as f64 * ((b - a) / last as f64),
@@ -122,8 +140,8 @@ impl Levels {
             }
             Levels::Logspace { b, n, .. } if i + 1 == n => b,
             Levels::Logspace { a, b, n } => a * libm::pow(b / a, i as f64 / (n as f64 - 1.0)),
-            Levels::Step { a, h, .. } => match scaled(&[a, h]) {
-                Some((whole, scale)) => ratio(whole[0] + whole[1] * i as i128, scale),
+            Levels::Step { a, h, exact, .. } => match exact {
+                Some(Exact { first, second, scale }) => ratio(first + second * i as i128, scale),
                 None => a + i as f64 * h,
             },
             Levels::List(ref levels) => match levels[i] {
@@ -134,29 +152,39 @@ impl Levels {
     }
 }
 
+impl Exact {
+    fn new(numbers: [f64; 2]) -> Option<Exact> {
+        scaled(numbers).map(|([first, second], scale)| Exact { first, second, scale })
+    }
+}
+
 /// Returns the numbers times a common power of ten as integers, and that power; nothing where
 /// they have no decimal form short enough for the arithmetic on them to be exact.
-fn scaled(numbers: &[f64]) -> Option<(Vec<i128>, i128)> {
-    let texts: Vec<String> = numbers.iter().map(|number| format!("{number}")).collect();
+fn scaled<const N: usize>(numbers: [f64; N]) -> Option<([i128; N], i128)> {
+    let texts = numbers.map(|number| format!("{number}"));
     let decimals = |text: &str| text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let places = texts.iter().map(|text| decimals(text)).max()?;
     if places > 18 {
         return None;
     }
-    let whole = texts
-        .iter()
-        .map(|text| {
-            let digits: String = text.chars().filter(|&c| c != '.').collect();
-            let padding = "0".repeat(places - decimals(text));
-            let whole: i128 = (digits + &padding).parse().ok()?;
-            (whole.unsigned_abs() < 1 << 60).then_some(whole)
-        })
-        .collect::<Option<Vec<i128>>>()?;
-    Some((whole, 10_i128.pow(places as u32)))
+    let mut wholes = [0_i128; N];
+    for (whole, text) in wholes.iter_mut().zip(&texts) {
+        let digits: String = text.chars().filter(|&c| c != '.').collect();
+        let padding = "0".repeat(places - decimals(text));
+        *whole = (digits + &padding).parse().ok()?;
+        if whole.unsigned_abs() >= 1 << 60 {
+            return None;
+        }
+    }
+    Some((wholes, 10_i128.pow(places as u32)))
 }
 
 /// Returns the quotient rounded once, if both are exact in binary; else rounded thrice.
 fn ratio(numerator: i128, denominator: i128) -> f64 {
+    const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
+    if numerator.unsigned_abs() <= EXACT && denominator.unsigned_abs() <= EXACT {
+        return numerator as f64 / denominator as f64;
+    }
     let common = gcd(numerator.unsigned_abs(), denominator.unsigned_abs()).max(1) as i128;
     (numerator / common) as f64 / (denominator / common) as f64
 }
@@ -229,7 +257,7 @@ mod tests {
         assert_eq!(numbers(&tenths), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
         let down = Levels::step(1.0, 0.0, -0.25).unwrap();
         assert_eq!(numbers(&down), [1.0, 0.75, 0.5, 0.25, 0.0]);
-        let hundredths = Levels::Linspace { a: 0.0, b: 1.0, n: 101 };
+        let hundredths = Levels::linspace(0.0, 1.0, 101);
         for (i, got) in numbers(&hundredths).into_iter().enumerate() {
             assert_eq!(got, format!("{}e-2", i).parse::<f64>().unwrap());
         }
@@ -240,12 +268,13 @@ mod tests {
         let levels = numbers(&Levels::Logspace { a: 0.001, b: 1.0, n: 31 });
         assert_eq!((levels[0], levels[30]), (0.001, 1.0));
         assert!((levels[10] - 0.01).abs() < 1e-15 && (levels[20] - 0.1).abs() < 1e-14);
-        let odd = numbers(&Levels::Linspace { a: 1.0 / 3.0, b: 1e-300, n: 7 });
+        let odd = numbers(&Levels::linspace(1.0 / 3.0, 1e-300, 7));
         assert_eq!((odd[0], odd[6]), (1.0 / 3.0, 1e-300));
     }
 
     #[test]
     fn too_many_steps_are_counted_and_not_made() {
         assert_eq!(Levels::step(0.0, 1.0, 1e-12), Err(TooMany(1e12 + 1.0)));
+        assert!(TooMany(1e300).to_string().starts_with("`1.00e300` values"));
     }
 }

@@ -11,24 +11,25 @@ struct Operators;
 
 impl MakeOperators<f64> for Operators {
     fn make<'a>() -> Vec<Operator<'a, f64>> {
-        let binary = |name, prio, is_commutative, apply| {
-            Operator::make_bin(name, BinOp { apply, prio, is_commutative })
+        // None is marked commutative: exmex would then take `a - b + c` for `a - (b + c)`.
+        let binary = |name, prio, apply| {
+            Operator::make_bin(name, BinOp { apply, prio, is_commutative: false })
         };
         let minus = BinOp { apply: |a, b| a - b, prio: 4, is_commutative: false };
         vec![
-            binary("||", 0, true, |a, b| f64::from(a != 0.0 || b != 0.0)),
-            binary("&&", 1, true, |a, b| f64::from(a != 0.0 && b != 0.0)),
-            binary("==", 2, true, |a, b| f64::from(a == b)),
-            binary("!=", 2, true, |a, b| f64::from(a != b)),
-            binary("<=", 3, false, |a, b| f64::from(a <= b)),
-            binary(">=", 3, false, |a, b| f64::from(a >= b)),
-            binary("<", 3, false, |a, b| f64::from(a < b)),
-            binary(">", 3, false, |a, b| f64::from(a > b)),
-            binary("+", 4, true, |a, b| a + b),
+            binary("||", 0, |a, b| f64::from(a != 0.0 || b != 0.0)),
+            binary("&&", 1, |a, b| f64::from(a != 0.0 && b != 0.0)),
+            binary("==", 2, |a, b| f64::from(a == b)),
+            binary("!=", 2, |a, b| f64::from(a != b)),
+            binary("<=", 3, |a, b| f64::from(a <= b)),
+            binary(">=", 3, |a, b| f64::from(a >= b)),
+            binary("<", 3, |a, b| f64::from(a < b)),
+            binary(">", 3, |a, b| f64::from(a > b)),
+            binary("+", 4, |a, b| a + b),
             Operator::make_bin_unary("-", minus, |a| -a),
-            binary("*", 5, true, |a, b| a * b),
-            binary("/", 6, false, |a, b| a / b),
-            binary("^", 7, false, libm::pow),
+            binary("*", 5, |a, b| a * b),
+            binary("/", 6, |a, b| a / b),
+            binary("^", 7, libm::pow),
             Operator::make_unary("!", |a| f64::from(a == 0.0)),
         ]
     }

@@ -46,6 +46,9 @@ impl Provenance {
     }
 }
 
+/// The moments of points that were to be kept, by point and column.
+type Kept = BTreeMap<u32, Vec<Moments>>;
+
 /// The results of a run in the making.
 pub struct Results<'a> {
     experiment: &'a Experiment,
@@ -157,7 +160,7 @@ impl<'a> Results<'a> {
     ///
     /// # Errors
     /// [`StoreError`], a full disk among others.
-    pub fn finish(mut self) -> Result<(Staging, BTreeMap<u32, Vec<Moments>>, u64), StoreError> {
+    pub fn finish(mut self) -> Result<(Staging, Kept, u64), StoreError> {
         self.end_point()?;
         self.flush_rows()?;
         self.flush_summaries()?;

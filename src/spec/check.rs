@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use crate::design::{Design, DesignError, Filter};
 use crate::rng::content_hash;
 
-use super::axes::Swept;
+use super::axes::{Swept, axis_help};
 use super::catalog::EXPERIMENT;
 use super::diagnostic::{At, Faults, Source, SpecError};
-use super::overrides::{Override, label};
-use super::published::{Claim, Context, published};
+use super::overrides::{Override, label, label_at};
+use super::published::{Context, published};
 use super::section::{Scope, Section};
 use super::yaml::{Node, Value, parse};
-use super::{Experiment, Template, decode};
+use super::{Experiment, Template, points};
 
 type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
@@ -72,47 +72,60 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
     let seed = section.integer("seed");
     let replications = section.integer("replications");
     let confidence = section.number("confidence");
-    let model = section.required("model").map(|node| template(node.clone(), faults));
+    // Whatever can be checked without the rest is, so that all faults are found.
+    let model = section.required("model");
     let policies = policies(&section);
-    let filters = filters(&section);
-    let (model, policies) = (model?, policies?);
-    let design = design(&model, &policies, &filters?, section.at("where"), faults)?;
-    let labels: Vec<String> = policies.iter().map(|policy| label(&policy.node)).collect();
-    let mut experiment = Experiment {
-        name: name.unwrap_or_default().to_owned(),
+    let before = faults.len();
+    let model = model.map(|node| template(node, faults));
+    let policies = policies.map(|list| list.iter().map(|node| template(node, faults)).collect());
+    let axes_fit = faults.len() == before;
+    let conditions = conditions(&section);
+    let parts = Parts { model, policies: policies.unwrap_or_default() };
+    let design = conditions.filter(|_| axes_fit).and_then(|list| parts.design(&list, faults));
+    let whole = match &design {
+        Some(design) => points::check(&parts, design, scope),
+        None => points::check_first(&parts, scope),
+    };
+    let labels: Vec<String> =
+        parts.policies.iter().map(|policy| label(&policy.node).to_owned()).collect();
+    let context = Context {
+        design: design.as_ref(),
+        labels: &labels,
+        columns: &whole.columns,
+        replications: replications.unwrap_or(2),
+    };
+    let (claims, source) = match section.node("published") {
+        Some(node) => published(scope, node, &context),
+        None => (Vec::new(), None),
+    };
+    Some(Experiment {
+        name: name?.to_owned(),
         about,
-        seed: seed.unwrap_or_default(),
-        replications: replications.unwrap_or_default() as u32,
-        confidence: confidence.unwrap_or_default(),
+        seed: seed?,
+        replications: replications? as u32,
+        confidence: confidence?,
         labels,
-        design,
-        responses: &[],
-        columns: Vec::new(),
-        claims: Vec::new(),
-        source: None,
-        expected_arrivals: 0.0,
+        design: design?,
+        responses: whole.responses,
+        columns: whole.columns,
+        claims,
+        source,
+        expected_arrivals: whole.expected_arrivals,
         hash: content_hash(root.canonical().as_bytes()),
         text,
-        model,
-        policies,
+        model: parts.model?,
+        policies: parts.policies,
         files: BTreeMap::new(),
-    };
-    check_points(&mut experiment, scope);
-    let unchecked = experiment.columns.is_empty();
-    if let Some(node) = section.node("published").filter(|_| !unchecked) {
-        (experiment.claims, experiment.source) = claims(scope, node, &experiment);
-    }
-    Some(experiment)
+    })
 }
 
-fn claims(scope: Scope, node: &Node, experiment: &Experiment) -> (Vec<Claim>, Option<String>) {
-    let context = Context {
-        design: &experiment.design,
-        labels: &experiment.labels,
-        columns: &experiment.columns,
-        replications: experiment.replications,
-    };
-    published(scope, node, &context)
+const CONDITIONS: &str = "a condition compares axes and numbers, such as \
+    `alpha <= 0.5 && horizon > 1000`; it may have + - * / ^ < <= > >= == != && || ! and parentheses";
+
+/// The swept parts of a spec, each as far as it is there.
+pub(super) struct Parts {
+    pub model: Option<Template>,
+    pub policies: Vec<Template>,
 }
 
 /// Whether a name can be a folder's.
@@ -128,7 +141,8 @@ fn name_fits(name: &str, at: At, faults: &Faults) -> bool {
     fits
 }
 
-fn template(mut node: Node, faults: &Faults) -> Template {
+fn template(node: &Node, faults: &Faults) -> Template {
+    let mut node = node.clone();
     // Below `- theta:` the paths of axes start at the policy's own fields.
     let swept = match &mut node.value {
         Value::Map(entries) if entries.len() == 1 => Swept::take(&mut entries[0], faults),
@@ -137,112 +151,96 @@ fn template(mut node: Node, faults: &Faults) -> Template {
     Template { node, swept }
 }
 
-fn policies(section: &Section) -> Option<Vec<Template>> {
+/// Returns the policies, whose labels are checked.
+fn policies<'a>(section: &Section<'a>) -> Option<&'a [Node]> {
     let faults = section.scope.faults;
     let node = section.required("policies")?;
-    let list = match &node.value {
-        Value::List(list) if !list.is_empty() => list,
-        _ => {
-            let help = "write a list: `- trigger`, `- coin: {theta: 0.333}`".to_owned();
-            faults.add(node.at, "`policies` takes a list of one or more policies", help);
-            return None;
-        }
-    };
-    let mut labels: Vec<String> = Vec::new();
-    for node in list {
+    if node.items().is_empty() {
+        let help = "write a list: `- trigger`, `- coin: {theta: 0.333}`".to_owned();
+        faults.add(node.at, "`policies` takes a list of one or more policies", help);
+        return None;
+    }
+    let mut labels: Vec<&str> = Vec::new();
+    for node in node.items() {
         let label = label(node);
+        // What has no label is no policy, which is noted when it is decoded.
         if labels.contains(&label) && !label.is_empty() {
             let help = "give one of them a `label:` of its own".to_owned();
-            faults.add(node.at, format!("two policies are called `{label}`"), help);
+            faults.add(label_at(node), format!("two policies are called `{label}`"), help);
         }
         labels.push(label);
     }
-    Some(list.iter().map(|node| template(node.clone(), faults)).collect())
+    Some(node.items())
 }
 
-fn filters(section: &Section) -> Option<Vec<Filter>> {
+/// A condition of `where:` and its place.
+struct Condition {
+    filter: Filter,
+    at: At,
+}
+
+/// Returns the conditions; nothing if one is none.
+fn conditions(section: &Section) -> Option<Vec<Condition>> {
     let faults = section.scope.faults;
     let Some(node) = section.node("where") else { return Some(Vec::new()) };
-    let one = std::slice::from_ref(node);
-    let list = if let Value::List(list) = &node.value { list } else { one };
-    list.iter()
+    let list = match &node.value {
+        Value::List(list) => list,
+        _ => std::slice::from_ref(node),
+    };
+    let conditions: Vec<Option<Condition>> = list
+        .iter()
         .map(|node| {
-            let usage = "a condition compares axes and numbers: `alpha <= 0.5 && horizon > 1000`";
-            let Value::Text(text) = &node.value else {
-                faults.add(node.at, format!("`{}` is no condition", node.flow()), usage.to_owned());
-                return None;
+            let filter = match &node.value {
+                Value::Text(text) => Filter::parse(text).ok(),
+                _ => None,
             };
-            Filter::parse(text)
-                .map_err(|error| {
-                    let message = format!("`{text}` is no condition: {error}");
-                    faults.add(node.at, message, usage.to_owned());
-                })
-                .ok()
+            if filter.is_none() && node.value != Value::Null {
+                let message = format!("`{}` is no condition", node.shown());
+                faults.add(node.at, message, CONDITIONS.to_owned());
+            }
+            Some(Condition { filter: filter?, at: node.at })
         })
-        .collect()
+        .collect();
+    conditions.into_iter().collect()
 }
 
-fn design(
-    model: &Template,
-    policies: &[Template],
-    filters: &[Filter],
-    filters_at: At,
-    faults: &Faults,
-) -> Option<Design> {
-    let axes = policies.iter().map(|policy| policy.swept.axes.clone()).collect();
-    let error = match Design::new(model.swept.axes.clone(), axes, filters) {
-        Ok(design) => return Some(design),
-        Err(error) => error,
-    };
-    let (at, help) = match &error {
-        DesignError::Uneven { policy, axis, .. } => {
-            let owner = policy.map_or(model, |policy| &policies[policy]);
-            let help = "axes that share a name move together, so give them equal lengths";
-            (owner.swept.at[*axis], help.to_owned())
+impl Parts {
+    fn design(&self, conditions: &[Condition], faults: &Faults) -> Option<Design> {
+        let model = self.model.as_ref()?;
+        if self.policies.is_empty() {
+            return None;
         }
-        DesignError::TooManyPoints(_) => (model.node.at, "sweep fewer values".to_owned()),
-        DesignError::Nothing => (filters_at, "loosen the condition".to_owned()),
-        DesignError::Filter { .. } => (filters_at, "conditions are about axes".to_owned()),
-    };
-    faults.add(at, error.to_string(), help);
-    None
-}
+        let axes = self.policies.iter().map(|policy| policy.swept.axes.clone()).collect();
+        let filters: Vec<Filter> = conditions.iter().map(|this| this.filter.clone()).collect();
+        let error = match Design::new(model.swept.axes.clone(), axes, &filters) {
+            Ok(design) => return Some(design),
+            Err(error) => error,
+        };
+        let condition = |position: usize| {
+            conditions.get(position).map_or(model.node.at, |condition| condition.at)
+        };
+        let (at, help) = match &error {
+            DesignError::Uneven { policy, axis, .. } => {
+                let owner = policy.map_or(model, |policy| &self.policies[policy]);
+                let help = "axes that share a name move together, so give them equal lengths";
+                (owner.swept.at[*axis], help.to_owned())
+            }
+            DesignError::TooManyPoints(_) => {
+                (self.longest_axis(model), "sweep fewer values".to_owned())
+            }
+            DesignError::Nothing => (condition(0), "loosen a condition".to_owned()),
+            DesignError::UnknownAxis { filter, name, columns, .. } => {
+                (condition(*filter), axis_help(name, columns.iter().map(String::as_str)))
+            }
+            DesignError::Filter { filter, .. } => (condition(*filter), CONDITIONS.to_owned()),
+        };
+        faults.add(at, error.to_string(), help);
+        None
+    }
 
-/// Decodes every point once, so that no point of a checked experiment can be wrong.
-fn check_points(experiment: &mut Experiment, scope: Scope) {
-    let faults = scope.faults;
-    let mut model = None;
-    let mut bad_policies = vec![false; experiment.policies.len()];
-    let mut servers = 0;
-    for index in 0..experiment.points() {
-        let point = experiment.design.point(index);
-        if model.as_ref().is_none_or(|&(scenario, _)| scenario != point.scenario) {
-            let axes = experiment.model.values(&point.model_levels);
-            let decoded = decode::model(Scope { axes: &axes, ..scope }, &experiment.model.node);
-            model = Some((point.scenario, decoded));
-        }
-        if !bad_policies[point.policy] {
-            let template = &experiment.policies[point.policy];
-            let axes = template.values(&point.policy_levels);
-            let before = faults.len();
-            let policy = decode::policy(Scope { axes: &axes, ..scope }, &template.node);
-            if let (Some(policy), Some((_, Some(model)))) = (policy, &model)
-                && let Err(message) = policy.check_servers(model.servers())
-            {
-                faults.add(template.node.at, message, None);
-            }
-            bad_policies[point.policy] = faults.len() > before;
-        }
-        if let Some((_, Some(model))) = &model {
-            experiment.expected_arrivals += model.expected_arrivals();
-            if model.servers() > servers {
-                servers = model.servers();
-                experiment.responses = model.responses();
-                experiment.columns = model.columns();
-            }
-        }
-        if faults.enough() {
-            break;
-        }
+    fn longest_axis(&self, model: &Template) -> At {
+        let sides = std::iter::once(model).chain(&self.policies).map(|side| &side.swept);
+        let axes = sides.flat_map(|swept| swept.axes.iter().zip(&swept.at));
+        axes.max_by_key(|(axis, _)| axis.levels.len()).map_or(model.node.at, |(_, &at)| at)
     }
 }

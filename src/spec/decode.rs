@@ -38,8 +38,10 @@ pub fn model(scope: Scope, node: &Node) -> Option<Model> {
         departure_first,
         max_arrivals: max_arrivals?,
     });
-    if let Err(message) = model.check() {
-        scope.faults.add(at, message, None);
+    if let Err(sentence) = model.check() {
+        // What is wrong; what to do.
+        let (message, help) = sentence.split_once("; ").unwrap_or((&sentence, "change the model"));
+        scope.faults.add(at, message, help.to_owned());
         return None;
     }
     Some(model)
@@ -50,7 +52,9 @@ pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
     let faults = scope.faults.len();
     let (kind, value, at) = scope.kind(node, POLICIES, "policy")?;
     let section = Section::open(scope, kind, value, at);
-    let _ = section.text("label");
+    if section.text("label").is_some_and(|label| label.trim().is_empty() || !printable(label)) {
+        section.refuse("label", "`label` must have characters, and only those that print".into());
+    }
     let first = || section.integer("first").unwrap_or_default() as usize;
     let policy = match kind.name {
         "coin" => coin(&section),
@@ -64,31 +68,24 @@ pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
     policy.filter(|_| scope.faults.len() == faults)
 }
 
+fn printable(text: &str) -> bool {
+    !text.contains(char::is_control)
+}
+
 fn coin(section: &Section) -> Option<Policy> {
     let theta = section.number("theta");
     let probabilities = section.numbers("probabilities");
-    let given = (section.node("theta").is_some(), section.node("probabilities").is_some());
-    let message = match given {
-        (true, true) => "`coin` takes `theta` or `probabilities`, not both",
-        (false, false) => "`coin` needs `theta` or `probabilities`",
-        _ => "",
-    };
-    if !message.is_empty() {
-        let help = "give `theta`, the probability of server 0 of two, or all `probabilities`";
-        section.scope.faults.add(section.at("probabilities"), message, help.to_owned());
-        return None;
-    }
+    let help = "give `theta`, the probability of server 0 of two, or all `probabilities`";
+    section.one_of("theta", "probabilities", help);
     if let Some(theta) = theta {
         return Some(Policy::Coin(Coin::two(theta)));
     }
     let probabilities = probabilities?;
     let sum: f64 = probabilities.iter().sum();
     if (sum - 1.0).abs() > 1e-9 {
-        section.scope.faults.add(
-            section.at("probabilities"),
-            format!("`probabilities` sum to {}, not 1", sum as f32),
-            "scale them so that they sum to 1 within 1e-9".to_owned(),
-        );
+        // Twelve digits show every refused sum, and none of the rounding noise behind them.
+        let sum = (sum * 1e12).round() / 1e12;
+        section.refuse("probabilities", format!("`probabilities` sum to `{sum}`, not 1"));
         return None;
     }
     Some(Policy::Coin(Coin { probabilities }))
@@ -102,8 +99,9 @@ fn theta(section: &Section) -> Option<Policy> {
     let max_run = section.integer("max_run").map(|limit| limit as u32);
     let (rule, alpha, start, clamp) = (rule?, alpha?, start?, clamp?);
     if !(clamp[0]..=clamp[1]).contains(&start) {
+        let given = if section.node("start").is_some() { "start" } else { "clamp" };
         section.scope.faults.add(
-            section.at("start"),
+            section.at(given),
             format!("`start: {start}` is outside `clamp: [{}, {}]`", clamp[0], clamp[1]),
             "θ starts within its limits: move `start` or widen `clamp`".to_owned(),
         );
@@ -130,7 +128,7 @@ fn rule(section: &Section) -> Option<Rule> {
     if rule.is_none() {
         scope.faults.add(
             node.at,
-            format!("`rule` can't be `{}`", node.flow()),
+            format!("`rule` can't be `{}`", node.shown()),
             near_or_all(name, RULES.iter().copied(), "it takes `custom: {j: .., i: ..}` or one of"),
         );
     }
@@ -182,52 +180,31 @@ fn distribution(section: &Section, field: &str) -> Option<Distribution> {
     match distribution.check() {
         Ok(()) => Some(distribution),
         Err(invalid) => {
-            scope.faults.add(
-                fields.at(invalid.field),
-                format!("`{}` of `{}`: {}", invalid.field, kind.name, invalid.message),
-                None,
-            );
+            let message = format!("`{}` of `{}`: {}", invalid.field, kind.name, invalid.message);
+            fields.refuse(invalid.field, message);
             None
         }
     }
 }
 
 fn exponential_mean(fields: &Section) -> Option<f64> {
-    let (mean, rate) = (fields.number("mean"), fields.number("rate"));
-    match (fields.node("mean"), fields.node("rate")) {
-        (Some(_), None) => mean,
-        (None, Some(_)) => rate.map(|rate| 1.0 / rate),
-        _ => {
-            fields.scope.faults.add(
-                fields.at("rate"),
-                "`exponential` takes `mean` or `rate`, and one of them",
-                "write `exponential: 15` for a mean of 15".to_owned(),
-            );
-            None
-        }
+    fields.one_of("mean", "rate", "write `exponential: 15` for a mean of 15");
+    match (fields.number("mean"), fields.number("rate")) {
+        (Some(mean), None) => Some(mean),
+        (None, Some(rate)) => Some(1.0 / rate),
+        _ => None,
     }
 }
 
 fn empirical(fields: &Section) -> Option<Vec<f64>> {
     let scope = fields.scope;
-    let bare_file = match fields.node("values").map(|node| &node.value) {
-        Some(Value::Text(path)) => Some(path.as_str()),
-        _ => None,
+    fields.one_of("values", "file", "write `empirical: [3, 5, 5]` or `empirical: times.txt`");
+    // A bare text stands for a file, not for values.
+    let (path, at) = match fields.node("values") {
+        Some(Node { value: Value::Text(path), at }) => (path.as_str(), *at),
+        Some(_) => return fields.numbers("values"),
+        None => (fields.text("file")?, fields.at("file")),
     };
-    let path = match (bare_file, fields.node("values"), fields.node("file")) {
-        (Some(path), _, _) => path,
-        (None, None, Some(_)) => fields.text("file")?,
-        (None, Some(_), None) => return fields.numbers("values"),
-        _ => {
-            scope.faults.add(
-                fields.at("file"),
-                "`empirical` takes `values` or `file`, and one of them",
-                "write `empirical: [3, 5, 5]` or `empirical: times.txt`".to_owned(),
-            );
-            return None;
-        }
-    };
-    let at = bare_file.map_or(fields.at("file"), |_| fields.at("values"));
     let fault = |message: String| {
         let help = "the file holds one number a line, each 0 or more; `#` starts a comment";
         scope.faults.add(at, message, help.to_owned());
@@ -250,4 +227,61 @@ fn empirical(fields: &Section) -> Option<Vec<f64>> {
         return fault(format!("`{path}` holds no number"));
     }
     Some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::catalog::{Default, Field, Kind, Takes};
+    use super::super::diagnostic::{At, Faults};
+    use super::super::yaml::parse;
+    use super::*;
+
+    /// Returns the required fields of a kind with values that fit.
+    fn required(kind: &Kind) -> String {
+        let value = |field: &Field| match field.takes {
+            Takes::Distribution => "{deterministic: 2}",
+            Takes::Integers { .. } => "[2, 3]",
+            Takes::Numbers { .. } if field.name == "probabilities" => "[0.25, 0.75]",
+            Takes::Numbers { .. } => "[1, 3]",
+            Takes::Rule => "{custom: {}}",
+            _ if field.name == "low" => "1",
+            _ => "2",
+        };
+        let required = kind.fields.iter().filter(|field| field.default == Default::Required);
+        let fields: Vec<String> =
+            required.map(|field| format!("{}: {}", field.name, value(field))).collect();
+        format!("{}: {{{}}}", kind.name, fields.join(", "))
+    }
+
+    fn decoded<T>(text: &str, decode: impl Fn(Scope, &Node) -> Option<T>) {
+        let node = parse(text, 0).unwrap();
+        let faults = Faults::default();
+        let read = |path: &str| Err(format!("{path} is not there"));
+        let value = decode(Scope { axes: &[], faults: &faults, read: &read }, &node);
+        let faults = faults.into_sorted();
+        assert!(faults.is_empty() && value.is_some(), "{text}: {faults:?}");
+    }
+
+    #[test]
+    fn every_kind_of_the_catalog_is_decoded() {
+        MODELS.iter().for_each(|kind| decoded(&required(kind), model));
+        for kind in POLICIES {
+            let text = match kind.name {
+                "coin" => "coin: {probabilities: [0.25, 0.75]}".to_owned(),
+                _ => required(kind),
+            };
+            decoded(&text, policy);
+        }
+        for kind in DISTRIBUTIONS {
+            let text = match kind.name {
+                "exponential" => "exponential: {rate: 2}".to_owned(),
+                "empirical" => "empirical: {values: [0, 2]}".to_owned(),
+                _ => required(kind),
+            };
+            decoded(&format!("service: {{{text}}}"), |scope, node| {
+                let section = Section::open(scope, &MODELS[0], Some(node), At::default());
+                distribution(&section, "service")
+            });
+        }
+    }
 }

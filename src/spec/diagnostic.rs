@@ -22,6 +22,11 @@ pub struct At {
 }
 
 impl At {
+    /// Returns the place `offset` bytes further on.
+    pub fn shifted(self, offset: usize) -> At {
+        At { start: self.start + offset, end: self.end + offset, ..self }
+    }
+
     fn range(self, text: &str) -> Range<usize> {
         let start = floor_boundary(text, self.start);
         start..floor_boundary(text, self.end.max(start))
@@ -146,7 +151,10 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     known
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-        .filter(|&(distance, candidate)| distance <= (candidate.len() / 3).max(1))
+        .filter(|&(distance, candidate)| {
+            let shortest = name.chars().count().min(candidate.chars().count());
+            distance <= (candidate.len() / 3).max(1) && distance < shortest
+        })
         .min()
         .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }

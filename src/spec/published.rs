@@ -1,10 +1,10 @@
 //! Claims: published figures, each tied to a point and a response.
 
-use crate::design::{Design, Level};
+use crate::design::{Axis, Design, Level};
 
 use super::axes::axis_help;
-use super::catalog::{CLAIM, PUBLISHED};
-use super::diagnostic::near_or_all;
+use super::catalog::{CLAIM, POLICIES, PUBLISHED};
+use super::diagnostic::{At, did_you_mean, near_or_all};
 use super::section::{Scope, Section};
 use super::yaml::{Node, Value};
 
@@ -18,6 +18,8 @@ pub struct Claim {
     /// Number of the point.
     pub point: u32,
     pub value: f64,
+    /// The figure as it is written in the spec.
+    pub written: String,
     pub bound: Bound,
     /// The point's swept values as the claim names them, such as `alpha=0.01`.
     pub at: String,
@@ -34,10 +36,12 @@ pub enum Bound {
 
 /// What claims are checked against.
 pub struct Context<'a> {
-    pub design: &'a Design,
+    /// Nothing if the axes have faults.
+    pub design: Option<&'a Design>,
     pub labels: &'a [String],
+    /// Columns of the responses; none if the model has faults.
     pub columns: &'a [String],
-    pub replications: u32,
+    pub replications: u64,
 }
 
 /// Decodes the claims and where they were published; faults are noted.
@@ -74,29 +78,47 @@ fn claim(scope: Scope, node: &Node, context: &Context) -> Option<Claim> {
         }
         position
     };
-    let policy = policy.and_then(|name| named(name, "policy", context.labels));
-    let column = response.and_then(|name| named(name, "response", context.columns));
-    let at = levels(scope, section.node("at"), context.design);
-    if scope.faults.len() > faults {
-        return None;
-    }
-    let (policy, column, value, at) = (policy?, column?, value?, at?);
-    if tolerance.is_none() && context.replications < 2 {
+    let policy = policy
+        .filter(|name| !context.labels.is_empty() && !meant_by_a_fault(name, context.labels))
+        .and_then(|name| named(name, "policy", context.labels));
+    let column = match context.columns {
+        [] => None,
+        columns => response.and_then(|name| named(name, "response", columns)),
+    };
+    if tolerance.is_none() && section.node("tolerance").is_none() && context.replications < 2 {
         scope.faults.add(
-            node.at,
+            section.at("value"),
             "a claim without `tolerance` is judged by the spread of runs, which one run lacks",
             "ask for 2 replications or more, or give a `tolerance`".to_owned(),
         );
+    }
+    let design = context.design?;
+    let at = levels(scope, section.node("at"), design)?;
+    if scope.faults.len() > faults {
         return None;
     }
-    let point = point(scope, node, context, policy, &at)?;
-    let bound = match (tolerance, section.node("value").map(|node| &node.value)) {
-        (Some(tolerance), _) => Bound::Tolerance(tolerance),
-        (None, Some(Value::Number(number))) => Bound::Rounding(half_unit(&number.written)),
-        _ => Bound::Rounding(0.0),
+    let (policy, column, value) = (policy?, column?, value?);
+    let place = if at.is_empty() { section.at("policy") } else { section.at("at") };
+    let point = point(scope, place, design, (policy, &context.labels[policy]), &at)?;
+    let number = match section.node("value").map(|node| &node.value) {
+        Some(Value::Number(number)) => number.written.clone(),
+        _ => value.to_string(),
     };
-    let at: Vec<String> = at.iter().map(|(name, level)| format!("{name}={level}")).collect();
-    Some(Claim { policy, column, point, value, bound, at: at.join(" ") })
+    let bound = match tolerance {
+        Some(tolerance) => Bound::Tolerance(tolerance),
+        None => Bound::Rounding(half_unit(&number)),
+    };
+    Some(Claim { policy, column, point, value, written: number, bound, at: written(&at) })
+}
+
+/// Whether a claim's policy is near a label that is itself a misspelt kind, which is noted there.
+fn meant_by_a_fault(name: &str, labels: &[String]) -> bool {
+    let mut unknown = labels.iter().map(String::as_str).filter(|label| *label != name);
+    let known = labels.iter().any(|label| label == name);
+    let kind = |label: &str| POLICIES.iter().any(|kind| kind.name == label);
+    !known
+        && kind(name)
+        && unknown.any(|label| !kind(label) && did_you_mean(label, [name]).is_some())
 }
 
 fn levels(scope: Scope, node: Option<&Node>, design: &Design) -> Option<Vec<(String, Level)>> {
@@ -106,60 +128,72 @@ fn levels(scope: Scope, node: Option<&Node>, design: &Design) -> Option<Vec<(Str
         scope.faults.add(node.at, "`at` takes a map from axes to values", help);
         return None;
     }
-    let mut levels = Vec::new();
-    for entry in node.entries() {
+    let levels = node.entries().iter().map(|entry| {
         if !design.columns().contains(&entry.key) {
-            let help = axis_help(&entry.key, design.columns());
-            let message = format!("there is no axis `{}`", entry.key);
-            scope.faults.add(entry.key_at, message, help);
+            let help = axis_help(&entry.key, design.columns().iter().map(String::as_str));
+            scope.faults.add(entry.key_at, format!("there is no axis `{}`", entry.key), help);
             return None;
         }
         let level = match &entry.node.value {
             Value::Number(number) => Level::Number(number.value),
             _ => Level::Text(entry.node.flow()),
         };
-        levels.push((entry.key.clone(), level));
-    }
-    Some(levels)
+        Some((entry.key.clone(), level))
+    });
+    levels.collect()
 }
 
+fn written(at: &[(String, Level)]) -> String {
+    at.iter().map(|(name, level)| format!("{name}={level}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the one point of a policy that has the levels; notes if there is none or another.
 fn point(
     scope: Scope,
-    node: &Node,
-    context: &Context,
-    policy: usize,
+    place: At,
+    design: &Design,
+    (policy, label): (usize, &str),
     at: &[(String, Level)],
 ) -> Option<u32> {
-    let design = context.design;
-    let meets = |index: u32| {
-        let point = design.point(index);
-        point.policy == policy && {
-            let levels = design.levels(&point);
-            at.iter().all(|(name, wanted)| {
-                let column = design.columns().iter().position(|column| column == name);
-                column.is_some_and(|column| {
-                    levels[column].as_ref().is_some_and(|level| same(level, wanted))
-                })
-            })
-        }
+    let axes: Vec<(&Axis, &str)> = design.axes_of(policy).collect();
+    let has = |name: &str| axes.iter().any(|(_, column)| *column == name);
+    if let Some((name, _)) = at.iter().find(|(name, _)| !has(name)) {
+        let help = axis_help(name, axes.iter().map(|(_, column)| *column));
+        scope.faults.add(place, format!("policy `{label}` has no axis `{name}`"), help);
+        return None;
+    }
+    let meets = |column: &str, level: &Level| {
+        at.iter().all(|(name, wanted)| name != column || same(level, wanted))
     };
-    let mut points = (0..design.len()).filter(|&index| meets(index));
-    let first = points.next();
-    let others = points.count();
-    match (first, others) {
-        (Some(point), 0) => Some(point),
-        (None, _) => {
-            let help = "`at` must name values that the axes take, with the policy in question";
-            scope.faults.add(node.at, "the claim is about no point", help.to_owned());
-            None
+    let (first, count) = design.points_of(policy, &meets);
+    if count == 1 {
+        return first;
+    }
+    let (message, help) = if count == 0 {
+        let known = axes.iter().filter(|(_, column)| at.iter().any(|(name, _)| name == column));
+        let known: Vec<String> = known.map(|(axis, column)| takes(axis, column)).collect();
+        (format!("no point of `{label}` has {}", written(at)), known.join("; "))
+    } else {
+        let free = axes.iter().map(|(_, column)| *column);
+        let free = free.filter(|column| !at.iter().any(|(name, _)| name == column));
+        let free: Vec<String> = free.map(|column| format!("`{column}`")).collect();
+        (
+            format!("the claim is about {count} points"),
+            format!("pick one by `at:`, with {}", free.join(", ")),
+        )
+    };
+    scope.faults.add(place, message, help);
+    None
+}
+
+/// Returns the values of an axis in words.
+fn takes(axis: &Axis, column: &str) -> String {
+    let level = |i: usize| format!("`{}`", axis.levels.level(i));
+    match axis.levels.len() {
+        few @ 0..=8 => {
+            format!("`{column}` takes {}", (0..few).map(level).collect::<Vec<_>>().join(", "))
         }
-        (Some(_), others) => {
-            let help =
-                format!("pick one with `at:`; the axes are: {}", design.columns().join(", "));
-            let message = format!("the claim is about {} points", others + 1);
-            scope.faults.add(node.at, message, help);
-            None
-        }
+        n => format!("`{column}` takes {n} values: {}, {}, … {}", level(0), level(1), level(n - 1)),
     }
 }
 

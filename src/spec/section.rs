@@ -3,8 +3,9 @@
 //! A section notes every fault it meets in [`Faults`] and goes on with a stand-in, so that one
 //! pass finds all faults; whoever opened it looks at the count of faults before using the result.
 
-use super::catalog::{Default, Field, Kind, Takes};
-use super::diagnostic::{At, Faults, near_or_all};
+use super::axes::misspelt_form;
+use super::catalog::{Default, Field, Kind, Takes, title};
+use super::diagnostic::{At, Faults, did_you_mean, near_or_all};
 use super::yaml::{Entry, Node, Number, Value};
 
 /// What decoding needs besides the tree: the swept fields' values, and where faults go.
@@ -44,15 +45,16 @@ impl<'a> Scope<'a> {
                     entries.iter().map(|entry| format!("`{}`", entry.key)).collect();
                 self.faults.add(
                     entries[1].key_at,
-                    format!("{what} has one name, not {}: {}", entries.len(), names.join(", ")),
+                    format!("a {what} has one name, not {}: {}", entries.len(), names.join(", ")),
                     format!("indent the fields under the {what}'s name"),
                 );
                 return None;
             }
+            Value::Broken => return None,
             _ => {
                 self.faults.add(
                     node.at,
-                    format!("expected {what}, found {}", node.kind()),
+                    format!("expected a {what}, found {}", node.kind()),
                     near_or_all("", kinds.iter().map(|kind| kind.name), "known here"),
                 );
                 return None;
@@ -79,6 +81,8 @@ pub struct Section<'a> {
     bare: Option<(&'static Field, &'a Node)>,
     /// Where to point for a field that is missing.
     at: At,
+    /// Whether the section is no map, so that its fields can't be missed.
+    broken: bool,
 }
 
 impl<'a> Section<'a> {
@@ -89,7 +93,7 @@ impl<'a> Section<'a> {
         value: Option<&'a Node>,
         at: At,
     ) -> Section<'a> {
-        let mut section = Section { scope, kind, entries: &[], bare: None, at };
+        let mut section = Section { scope, kind, entries: &[], bare: None, at, broken: false };
         let Some(node) = value else { return section };
         match (&node.value, kind.bare()) {
             (Value::Map(entries), _) => {
@@ -102,13 +106,14 @@ impl<'a> Section<'a> {
                 );
             }
             (Value::Null, _) => {}
+            (Value::Broken, _) => section.broken = true,
             (_, Some(field)) => section.bare = Some((field, node)),
             _ => {
-                let fields: Vec<&str> = kind.fields.iter().map(|field| field.name).collect();
+                section.broken = true;
                 scope.faults.add(
                     node.at,
-                    format!("`{}` takes a map, found {}", kind.name, node.kind()),
-                    format!("its fields: {}", fields.join(", ")),
+                    format!("{} takes a map, found {}", kind.title(), node.kind()),
+                    near_or_all("", kind.fields.iter().map(|field| field.name), "its fields"),
                 );
             }
         }
@@ -123,18 +128,18 @@ impl<'a> Section<'a> {
         let entry = self.entries.iter().find(|entry| entry.key == name)?;
         let node = self.scope.resolve(&entry.node);
         if node.value == Value::Null {
-            self.scope.faults.add(
-                entry.key_at,
-                format!("`{name}` has no value"),
-                "give one or leave the key out".to_owned(),
-            );
+            let help = match self.kind.field(name) {
+                Some(field) if field.default == Default::Required => remedy("give", field),
+                _ => "give one or leave the key out".to_owned(),
+            };
+            self.scope.faults.add(entry.key_at, format!("`{name}` has no value"), help);
         }
         Some(node)
     }
 
     /// Returns the node of a field; notes it if it is required and missing.
     pub fn required(&self, name: &str) -> Option<&'a Node> {
-        self.given(self.field(name))
+        self.given(self.field(name)?)
     }
 
     /// Returns a place to point at for a fault of the field, or of the section if it isn't given.
@@ -142,9 +147,32 @@ impl<'a> Section<'a> {
         self.node(name).map_or(self.at, |node| node.at)
     }
 
+    /// Notes if not exactly one of two fields is given; `help` is the remedy.
+    pub fn one_of(&self, a: &str, b: &str, help: &str) {
+        let title = || self.kind.title();
+        let (message, at) = match (self.node(a), self.node(b)) {
+            (Some(_), Some(_)) => {
+                (format!("{} takes `{a}` or `{b}`, not both", title()), self.at(b))
+            }
+            (None, None) if self.broken || self.misspelt(a) || self.misspelt(b) => return,
+            (None, None) => (format!("{} needs `{a}` or `{b}`", title()), self.at),
+            _ => return,
+        };
+        self.scope.faults.add(at, message, help.to_owned());
+    }
+
+    /// Notes what a check of the decoded section says about one of its fields.
+    pub fn refuse(&self, name: &str, message: String) {
+        let help = match self.kind.field(name) {
+            Some(field) => remedy("it takes", field),
+            None => format!("change the fields of {}", self.kind.title()),
+        };
+        self.scope.faults.add(self.at(name), message, help);
+    }
+
     /// Returns a number, or nothing if it was left out and has no default.
     pub fn number(&self, name: &str) -> Option<f64> {
-        let field = self.field(name);
+        let field = self.field(name)?;
         match self.given(field) {
             Some(node) => self.in_range(field, node),
             None => match field.default {
@@ -156,7 +184,7 @@ impl<'a> Section<'a> {
 
     /// Returns a whole number, or nothing if it was left out and has no default.
     pub fn integer(&self, name: &str) -> Option<u64> {
-        let field = self.field(name);
+        let field = self.field(name)?;
         match self.given(field) {
             Some(node) => self.whole(field, node),
             None => match field.default {
@@ -166,9 +194,9 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns a flag.
+    /// Returns a flag; false if it is faulty.
     pub fn flag(&self, name: &str) -> bool {
-        let field = self.field(name);
+        let Some(field) = self.field(name) else { return false };
         match self.given(field).map(|node| (&node.value, node)) {
             Some((Value::Flag(flag), _)) => *flag,
             Some((_, node)) => {
@@ -181,9 +209,15 @@ impl<'a> Section<'a> {
 
     /// Returns a text, or nothing if it was left out and has no default.
     pub fn text(&self, name: &str) -> Option<&'a str> {
-        let field = self.field(name);
+        let field = self.field(name)?;
         match self.given(field).map(|node| (&node.value, node)) {
             Some((Value::Text(text), _)) => Some(text),
+            Some((Value::Number(_) | Value::Flag(_), node)) => {
+                let shown = node.shown();
+                let help = format!("put it in quotes to make it a text: `\"{shown}\"`");
+                self.scope.faults.add(node.at, format!("`{name}` can't be `{shown}`"), help);
+                None
+            }
             Some((_, node)) => {
                 self.unfit(field, node);
                 None
@@ -195,17 +229,13 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns one of a choice's names.
+    /// Returns one of a choice's names; the empty text if it is faulty.
     pub fn choice(&self, name: &str) -> &'a str {
-        let names = match self.field(name).takes {
-            Takes::Choice(names) => names,
-            _ => &[],
-        };
+        let Some(Field { takes: Takes::Choice(names), .. }) = self.field(name) else { return "" };
         match self.text(name) {
             Some(text) if names.contains(&text) => text,
             Some(text) => {
-                let names = names.iter().copied();
-                let help = near_or_all(text, names, "it takes one of");
+                let help = near_or_all(text, names.iter().copied(), "it takes one of");
                 let message = format!("`{name}` can't be `{text}`");
                 self.scope.faults.add(self.at(name), message, help);
                 ""
@@ -216,14 +246,14 @@ impl<'a> Section<'a> {
 
     /// Returns a list of numbers, or nothing if it was left out.
     pub fn numbers(&self, name: &str) -> Option<Vec<f64>> {
-        let field = self.field(name);
+        let field = self.field(name)?;
         let items = self.items(field, self.given(field)?)?;
         items.iter().map(|&item| self.in_range(field, item)).collect()
     }
 
     /// Returns a list of whole numbers, or nothing if it was left out.
     pub fn integers(&self, name: &str) -> Option<Vec<u64>> {
-        let field = self.field(name);
+        let field = self.field(name)?;
         let items = self.items(field, self.given(field)?)?;
         // All items are looked at, so that all their faults are found.
         let whole: Vec<Option<u64>> = items.iter().map(|&item| self.whole(field, item)).collect();
@@ -232,7 +262,7 @@ impl<'a> Section<'a> {
 
     /// Returns two rising numbers.
     pub fn range(&self, name: &str) -> Option<[f64; 2]> {
-        let field = self.field(name);
+        let field = self.field(name)?;
         let Some(node) = self.given(field) else {
             return match field.default {
                 Default::Range(low, high) => Some([low, high]),
@@ -251,22 +281,35 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn field(&self, name: &str) -> &'static Field {
-        // Only decoders of this crate ask, for fields of the catalog; the tests decode each kind.
-        self.kind.field(name).unwrap_or(&self.kind.fields[0])
+    /// Returns the catalog's entry for a field. Only decoders ask; one that asks for a field that
+    /// the catalog lacks gets a fault at every spec, so no test of its kind passes.
+    fn field(&self, name: &str) -> Option<&'static Field> {
+        let field = self.kind.field(name);
+        if field.is_none() {
+            let message = format!("the catalog lacks `{name}` of {}", self.kind.title());
+            self.scope.faults.add(self.at, message, "report this as a bug".to_owned());
+        }
+        field
     }
 
     /// Returns the field's node if it has a value; notes that a required one is missing.
     fn given(&self, field: &'static Field) -> Option<&'a Node> {
         let node = self.node(field.name);
-        if node.is_none() && field.default == Default::Required {
+        let missing = node.is_none() && field.default == Default::Required;
+        if missing && !self.broken && !self.misspelt(field.name) {
             self.scope.faults.add(
                 self.at,
-                format!("`{}` needs `{}`", self.kind.name, field.name),
-                format!("give {}: {}", field.takes.words(), field.about),
+                format!("{} needs `{}`", self.kind.title(), field.name),
+                remedy("give", field),
             );
         }
-        node.filter(|node| node.value != Value::Null)
+        node.filter(|node| !matches!(node.value, Value::Null | Value::Broken))
+    }
+
+    /// Whether one of the unknown keys is meant to be `name`.
+    fn misspelt(&self, name: &str) -> bool {
+        let mut unknown = self.entries.iter().filter(|entry| self.kind.field(&entry.key).is_none());
+        unknown.any(|entry| did_you_mean(&entry.key, [name]).is_some())
     }
 
     fn items(&self, field: &'static Field, node: &'a Node) -> Option<Vec<&'a Node>> {
@@ -324,12 +367,18 @@ impl<'a> Section<'a> {
     }
 
     fn unfit(&self, field: &'static Field, node: &Node) {
-        self.scope.faults.add(
-            node.at,
-            format!("`{}` can't be `{}`", field.name, node.flow()),
-            format!("it takes {}: {}", field.takes.words(), field.about),
-        );
+        if node.value == Value::Broken {
+            return;
+        }
+        let help = misspelt_form(node).unwrap_or_else(|| remedy("it takes", field));
+        let message = format!("`{}` can't be `{}`", field.name, node.shown());
+        self.scope.faults.add(node.at, message, help);
     }
+}
+
+/// Returns what a field takes as a sentence that starts with `verb`.
+fn remedy(verb: &str, field: &Field) -> String {
+    format!("{verb} {}: {}", field.takes.words(), field.about)
 }
 
 /// Notes unknown and duplicate keys of a map.
@@ -343,14 +392,14 @@ pub fn check_keys<'k, I: Iterator<Item = &'k str> + Clone>(
         if !known().any(|name| name == entry.key) {
             faults.add(
                 entry.key_at,
-                format!("unknown key `{}` in {what}", entry.key),
+                format!("unknown key `{}` in {}", entry.key, title(what)),
                 near_or_all(&entry.key, known(), "known here"),
             );
         }
         if entries[..position].iter().any(|other| other.key == entry.key) {
             faults.add(
                 entry.key_at,
-                format!("`{}` is given twice in {what}", entry.key),
+                format!("`{}` is given twice in {}", entry.key, title(what)),
                 "remove one of them".to_owned(),
             );
         }

@@ -7,6 +7,10 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
 use super::diagnostic::{At, Diagnostic};
+use super::syntax::{self, MAX_DEPTH, MAX_REPEATED, at};
+
+/// Most characters of a value in a message.
+const MAX_SHOWN: usize = 60;
 
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,9 +30,12 @@ pub enum Value {
     Map(Vec<Entry>),
     /// Stands where a swept field stood: the number of its axis within the model or the policy.
     Axis(usize),
+    /// Stands where something was whose fault is noted, so that it brings forth no others.
+    Broken,
 }
 
-/// A number and how it was written, which tells its printed precision and large integers.
+/// A number and how it was written, which tells its printed precision and large integers; a
+/// computed one is written nowhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
     pub value: f64,
@@ -38,8 +45,11 @@ pub struct Number {
 impl Number {
     /// Returns the number as an integer, if it is one that u64 holds.
     pub fn integer(&self) -> Option<u64> {
-        let plain = self.written.replace('_', "");
-        plain.parse().ok().or_else(|| {
+        let plain = match self.written.contains('_') {
+            true => self.written.replace('_', "").parse(),
+            false => self.written.parse(),
+        };
+        plain.ok().or_else(|| {
             let whole = self.value >= 0.0 && self.value < 2f64.powi(53);
             (whole && self.value.fract() == 0.0).then_some(self.value as u64)
         })
@@ -54,6 +64,13 @@ pub struct Entry {
     pub node: Node,
 }
 
+impl Entry {
+    /// Returns a key with its value.
+    pub fn new(key: &str, key_at: At, node: Node) -> Entry {
+        Entry { key: key.to_owned(), key_at, node }
+    }
+}
+
 impl Node {
     /// Returns what the value is, for messages.
     pub fn kind(&self) -> &'static str {
@@ -64,7 +81,7 @@ impl Node {
             Value::Text(_) => "a text",
             Value::List(_) => "a list",
             Value::Map(_) => "a map",
-            Value::Axis(_) => "an axis",
+            Value::Axis(_) | Value::Broken => "an axis",
         }
     }
 
@@ -81,9 +98,17 @@ impl Node {
         }
     }
 
-    /// Returns a number node as if written by the program at `at`.
+    /// Returns the items of a list; none of anything else.
+    pub fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::List(list) => list,
+            _ => &[],
+        }
+    }
+
+    /// Returns a number that stands nowhere in the text, but comes from what stands at `at`.
     pub fn number(value: f64, at: At) -> Node {
-        Node { value: Value::Number(Number { value, written: format!("{value}") }), at }
+        Node { value: Value::Number(Number { value, written: String::new() }), at }
     }
 
     /// Returns the value in one line of YAML flow style, with map keys in the order of the file.
@@ -105,6 +130,34 @@ impl Node {
                 format!("{{{}}}", items.join(", "))
             }
             Value::Axis(axis) => format!("<axis {axis}>"),
+            Value::Broken => String::new(),
+        }
+    }
+
+    /// Returns the value for messages: a number as it was written, and nothing too long to read.
+    pub fn shown(&self) -> String {
+        let text = match &self.value {
+            Value::Number(number) if !number.written.is_empty() => number.written.clone(),
+            _ => self.flow(),
+        };
+        match text.char_indices().nth(MAX_SHOWN) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+
+    /// Moves all places by `offset` bytes, for a text that stands in another one.
+    pub fn shift(&mut self, offset: usize) {
+        self.at = self.at.shifted(offset);
+        match &mut self.value {
+            Value::List(list) => list.iter_mut().for_each(|node| node.shift(offset)),
+            Value::Map(entries) => {
+                for entry in entries {
+                    entry.key_at = entry.key_at.shifted(offset);
+                    entry.node.shift(offset);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -166,8 +219,8 @@ pub fn parse(text: &str, source: usize) -> Result<Node, Diagnostic> {
         non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::PassThrough,
         strict_booleans: true,
         with_snippet: false,
-        budget: serde_saphyr::budget! { max_depth: 64, max_documents: 1 },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000 },
+        budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_documents: 1 },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_REPEATED },
     };
     match serde_saphyr::from_str_with_options::<Spanned<Node>>(text, options) {
         Ok(spanned) => {
@@ -175,20 +228,8 @@ pub fn parse(text: &str, source: usize) -> Result<Node, Diagnostic> {
             node.place(source, text);
             Ok(node)
         }
-        Err(error) => {
-            use serde_saphyr::MessageFormatter;
-            let at = error.location().map(at).unwrap_or_default();
-            let message = serde_saphyr::DefaultMessageFormatter.format_message(&error).into_owned();
-            Err(Diagnostic { at: At { source, ..at }, message, help: None })
-        }
+        Err(error) => Err(syntax::fault(&error, source)),
     }
-}
-
-fn at(location: serde_saphyr::Location) -> At {
-    let span = location.span();
-    let start = span.byte_offset().unwrap_or(span.offset()) as usize;
-    let len = span.byte_len().unwrap_or(span.len()) as usize;
-    At { source: 0, start, end: start + len }
 }
 
 fn placed(spanned: Spanned<Node>) -> Node {

@@ -1,0 +1,89 @@
+//! Long tables: a row per point and response, streamed to parquet and csv alike.
+
+use std::fs::File;
+
+use polars::io::csv::write::BatchedWriter as CsvBatches;
+use polars::io::parquet::write::{BatchedWriter as ParquetBatches, KeyValueMetadata};
+use polars::prelude::{Column, CsvWriter, DataFrame, DataType, ParquetWriter, Schema, SerWriter};
+
+use crate::spec::Experiment;
+
+use super::columns::PointColumns;
+use super::{Staging, StoreError};
+
+/// A long table in the making: `point`, `policy`, the axes, `response`, and its own columns.
+pub(super) struct Long {
+    name: &'static str,
+    columns: &'static [(&'static str, DataType)],
+    parquet: ParquetBatches<File>,
+    csv: CsvBatches<File>,
+}
+
+impl Long {
+    /// Opens `name.parquet` and `name.csv`.
+    pub(super) fn new(
+        staging: &mut Staging,
+        name: &'static str,
+        columns: &'static [(&'static str, DataType)],
+        points: &PointColumns,
+        metadata: &KeyValueMetadata,
+    ) -> Result<Self, StoreError> {
+        let mut schema = points.schema();
+        schema.insert("response".into(), DataType::String);
+        for (name, kind) in columns {
+            schema.insert((*name).into(), kind.clone());
+        }
+        let parquet = parquet(staging, &format!("{name}.parquet"), &schema, metadata)?;
+        let file = staging.create(&format!("{name}.csv"))?;
+        let csv = CsvWriter::new(file).batched(&schema).map_err(|e| staging.error(name, e))?;
+        Ok(Long { name, columns, parquet, csv })
+    }
+
+    /// Writes rows, given their points, the positions of their responses' columns, and a list per
+    /// own column.
+    pub(super) fn write(
+        &mut self,
+        staging: &Staging,
+        experiment: &Experiment,
+        points: &PointColumns,
+        keys: (&[u32], &[usize]),
+        own: Vec<Column>,
+    ) -> Result<(), StoreError> {
+        let (rows, responses) = keys;
+        let mut columns = points.build(experiment, rows);
+        let names: Vec<&str> =
+            responses.iter().map(|&column| experiment.columns[column].as_str()).collect();
+        columns.push(Column::new("response".into(), names));
+        for (mut column, (name, _)) in own.into_iter().zip(self.columns) {
+            column.rename((*name).into());
+            columns.push(column);
+        }
+        DataFrame::new(rows.len(), columns)
+            .and_then(|frame| {
+                self.parquet.write_batch(&frame)?;
+                self.csv.write_batch(&frame)
+            })
+            .map_err(|error| staging.error(self.name, error))
+    }
+
+    /// Ends both files.
+    pub(super) fn finish(mut self, staging: &Staging) -> Result<(), StoreError> {
+        let ends = self.parquet.finish().and_then(|_| self.csv.finish());
+        ends.map_err(|error| staging.error(self.name, error))
+    }
+}
+
+/// Opens a parquet file with the metadata of a run.
+pub(super) fn parquet(
+    staging: &mut Staging,
+    name: &str,
+    schema: &Schema,
+    metadata: &KeyValueMetadata,
+) -> Result<ParquetBatches<File>, StoreError> {
+    let file = staging.create(name)?;
+    ParquetWriter::new(file)
+        .set_parallel(false)
+        .with_key_value_metadata(Some(metadata.clone()))
+        .batched(schema)
+        .map_err(|error| staging.error(name, error))
+}

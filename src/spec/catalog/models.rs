@@ -1,0 +1,62 @@
+//! Models.
+
+use super::{Default, Field, Kind, MAX_WHOLE, POSITIVE, Takes};
+
+/// The systems that can be simulated.
+pub const MODELS: &[Kind] = &[Kind {
+    name: "loss_router",
+    about: "servers of parallel channels without a queue behind a router that sees only whether \
+            its last request was taken (I), redirected (J) or refused",
+    fields: &[
+        Field {
+            name: "channels",
+            takes: Takes::Integers { min_len: 2, min: 1, max: 1_000_000 },
+            default: Default::Required,
+            unit: "channels",
+            about: "channels of each server, two or more servers",
+        },
+        Field {
+            name: "interarrival",
+            takes: Takes::Distribution,
+            default: Default::Required,
+            unit: "time",
+            about: "time between two requests; time is in whole ticks if this and `service` are",
+        },
+        Field {
+            name: "service",
+            takes: Takes::Distribution,
+            default: Default::Required,
+            unit: "time",
+            about: "service time of a request, the same on every server",
+        },
+        Field {
+            name: "horizon",
+            takes: POSITIVE,
+            default: Default::Required,
+            unit: "time",
+            about: "end of a replication, which starts empty at 0; an arrival at the horizon counts",
+        },
+        Field {
+            name: "redirect",
+            takes: Takes::Choice(&["next", "random", "most_free"]),
+            default: Default::Text("next"),
+            unit: "",
+            about: "which other server gets a request whose server is full: the next one with a \
+                    free channel (cyclically), a random one with, or the one with the most",
+        },
+        Field {
+            name: "departure_first",
+            takes: Takes::Flag,
+            default: Default::Flag(true),
+            unit: "",
+            about: "whether a departure frees its channel for an arrival at the same time",
+        },
+        Field {
+            name: "max_arrivals",
+            takes: Takes::Integer { min: 1, max: MAX_WHOLE },
+            default: Default::Integer(1_000_000_000),
+            unit: "requests",
+            about: "a replication with more requests is given up as failed",
+        },
+    ],
+}];

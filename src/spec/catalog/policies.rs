@@ -1,0 +1,139 @@
+//! Policies.
+
+use super::{ANY, Default, Field, Kind, NOT_NEGATIVE, PROBABILITY, Takes};
+
+const FIRST: Field = Field {
+    name: "first",
+    takes: Takes::Integer { min: 0, max: u32::MAX as u64 },
+    default: Default::Integer(0),
+    unit: "server",
+    about: "the server of the first request, counted from 0",
+};
+const LABEL: Field = Field {
+    name: "label",
+    takes: Takes::Text,
+    default: Default::Absent,
+    unit: "",
+    about: "name of the entry in results; the policy's own name where left out",
+};
+
+/// The policies that can be compared.
+pub const POLICIES: &[Kind] = &[
+    Kind {
+        name: "coin",
+        about: "an independent draw for every request",
+        fields: &[
+            Field {
+                name: "theta",
+                takes: PROBABILITY,
+                default: Default::Absent,
+                unit: "probability",
+                about: "probability of server 0, of two; either this or `probabilities`",
+            },
+            Field {
+                name: "probabilities",
+                takes: Takes::Numbers { min_len: 2, min: 0.0, max: f64::MAX, above: false },
+                default: Default::Absent,
+                unit: "probability",
+                about: "probability of each server, summing to 1",
+            },
+            LABEL,
+        ],
+    },
+    Kind {
+        name: "trigger",
+        about: "stays with one server until an error, then with the one that took the request",
+        fields: &[FIRST, LABEL],
+    },
+    Kind {
+        name: "alternate",
+        about: "each request to the server after the one attempted before, cyclically",
+        fields: &[
+            FIRST,
+            Field {
+                name: "flip_on_refusal",
+                takes: Takes::Flag,
+                default: Default::Flag(true),
+                unit: "",
+                about: "whether it moves on after a refusal too",
+            },
+            LABEL,
+        ],
+    },
+    Kind {
+        name: "theta",
+        about: "a coin between two servers whose probability θ of server 0 follows the indicators",
+        fields: &[
+            Field {
+                name: "rule",
+                takes: Takes::Rule,
+                default: Default::Required,
+                unit: "",
+                about: "the update of θ, times alpha: j: J0 − J1; i: I0 − I1; j-i and j+i: their \
+                        difference and sum; j-smoothed: J0·θ − J1·(1 − θ); or custom weights",
+            },
+            Field {
+                name: "alpha",
+                takes: NOT_NEGATIVE,
+                default: Default::Required,
+                unit: "probability",
+                about: "step of the update; 0 is the coin",
+            },
+            Field {
+                name: "start",
+                takes: PROBABILITY,
+                default: Default::Number(1.0 / 3.0),
+                unit: "probability",
+                about: "the first θ",
+            },
+            Field {
+                name: "clamp",
+                takes: Takes::Range { min: 0.0, max: 1.0 },
+                default: Default::Range(0.01, 0.99),
+                unit: "probability",
+                about: "least and greatest θ",
+            },
+            Field {
+                name: "max_run",
+                takes: Takes::Integer { min: 1, max: u32::MAX as u64 - 1 },
+                default: Default::Absent,
+                unit: "requests",
+                about: "after so many attempts in a row at one server the next goes to the other; \
+                        no limit where left out",
+            },
+            LABEL,
+        ],
+    },
+];
+
+/// Names of the published rules of the theta policy.
+pub const RULES: &[&str] = &["j", "i", "j-i", "j+i", "j-smoothed"];
+
+/// The rule of one's own: `rule: {custom: {j: 1, i: -0.5}}`.
+pub const CUSTOM_RULE: Kind = Kind {
+    name: "custom",
+    about: "weights of the indicator differences in the update of θ",
+    fields: &[
+        Field {
+            name: "j",
+            takes: ANY,
+            default: Default::Number(0.0),
+            unit: "",
+            about: "weight of J0 − J1",
+        },
+        Field {
+            name: "i",
+            takes: ANY,
+            default: Default::Number(0.0),
+            unit: "",
+            about: "weight of I0 − I1",
+        },
+        Field {
+            name: "smoothed",
+            takes: Takes::Flag,
+            default: Default::Flag(false),
+            unit: "",
+            about: "whether the j term is J0·θ − J1·(1 − θ)",
+        },
+    ],
+};
