@@ -18,6 +18,8 @@ fn series(channels: [u32; 2], service: f64) -> Model {
         interarrival: Distribution::Poisson { mean: 15.0 },
         service: Distribution::Poisson { mean: service },
         horizon: 1e6,
+        speeds: Vec::new(),
+        warmup: 0.0,
         redirect: Redirect::Next,
         departure_first: true,
         max_arrivals: 1 << 40,

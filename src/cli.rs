@@ -5,6 +5,7 @@ mod progress;
 mod run;
 mod verify;
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -66,6 +67,7 @@ fn dispatch(command: Command) -> anyhow::Result<End> {
         }
         Command::Check(args) => check(&args),
         Command::Replay(args) => replay(&args),
+        Command::Theory(args) => theory(&args),
         Command::Models => print(&report::vocabulary()),
         Command::Schema => print(&format!("{:#}\n", spec::schema())),
     }
@@ -86,6 +88,24 @@ fn check(args: &args::Check) -> anyhow::Result<End> {
         }
     }
     Ok(end)
+}
+
+fn theory(args: &args::Theory) -> anyhow::Result<End> {
+    let experiment = load(&args.spec)?;
+    let mut values = BTreeMap::new();
+    for point in report::shown_points(&experiment) {
+        values.insert(point, Case::new(&experiment, point)?.theory());
+    }
+    if args.json {
+        let points = values.iter().map(|(point, values)| {
+            let named = experiment.columns.iter().cloned().zip(values.iter().map(|&v| v.into()));
+            let mut object: serde_json::Map<String, serde_json::Value> = named.collect();
+            object.insert("point".to_owned(), (*point).into());
+            serde_json::Value::from(object)
+        });
+        return print(&format!("{:#}\n", serde_json::Value::from_iter(points)));
+    }
+    print(&report::theory(&experiment, &values))
 }
 
 fn replay(args: &args::Replay) -> anyhow::Result<End> {

@@ -218,6 +218,13 @@ impl Design {
         self.policies.iter().map(|side| side.combinations).sum()
     }
 
+    /// Returns whether a point has these values on these axes, numbers up to a rounding error.
+    pub fn meets(&self, point: &Point, wanted: &[(String, Level)]) -> bool {
+        wanted
+            .iter()
+            .all(|(name, level)| self.level(point, name).is_some_and(|own| own.is_about(level)))
+    }
+
     fn raw(&self, raw: u64) -> Point {
         let per_scenario = self.per_scenario();
         let scenario = raw / per_scenario;

@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use crate::model::Compiled;
+use crate::model::{Compiled, Model};
 use crate::policy::Policy;
-use crate::rng::StreamKey;
+use crate::rng::{StreamKey, content_hash};
 use crate::sim::Failure;
-use crate::spec::Experiment;
+use crate::spec::{CommonRandomNumbers, Experiment};
 use crate::stats::Moments;
 
 /// Arrivals that a block should have about: enough to make compiling its tables cheap.
@@ -64,6 +64,15 @@ pub struct Row {
     pub replication: u32,
     /// A value per column of the experiment, NaN where there is none.
     pub values: Vec<f64>,
+}
+
+/// What reaches the sink, in plan order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// A point begins; its theoretical values per column of the experiment.
+    Begin { point: u32, theory: Vec<Option<f64>> },
+    /// A replication of the point begun last.
+    Row(Row),
 }
 
 /// A replication that gave no row.
@@ -106,7 +115,7 @@ impl Plan {
     pub fn of(experiment: &Experiment, points: Vec<u32>) -> Plan {
         Plan {
             points,
-            checkpoints: experiment.checkpoints(),
+            checkpoints: experiment.replications.checkpoints(),
             arrivals: experiment.expected_arrivals / f64::from(experiment.points()),
         }
     }
@@ -127,7 +136,7 @@ impl Plan {
     }
 }
 
-/// Runs a plan of an experiment; rows go to `sink` in plan order, failures are returned.
+/// Runs a plan of an experiment; output goes to `sink` in plan order, failures are returned.
 ///
 /// # Errors
 /// [`EngineError`]: the run was cancelled, the sink gave up, or there are no threads.
@@ -136,17 +145,26 @@ pub fn run<E: Send>(
     plan: &Plan,
     options: Options,
     observe: &(dyn Fn(Event) + Sync),
-    sink: &mut dyn FnMut(Row) -> Result<(), E>,
+    sink: &mut dyn FnMut(Output) -> Result<(), E>,
 ) -> Result<Vec<Failed>, EngineError<E>> {
     let prepare = |point| Case::new(experiment, point);
-    let precise = |moments: &[Moments]| experiment.precise(moments);
-    execute(plan, options, prepare, Case::replicate, &precise, observe, sink)
+    let precise = |moments: &[Moments]| experiment.replications.precise(moments);
+    let work = Work { prepare, theory: Case::theory, replicate: Case::replicate };
+    execute(plan, options, work, &precise, observe, sink)
+}
+
+/// What is done of a point: once a block, once a point, once a replication.
+struct Work<F, T, R> {
+    prepare: F,
+    theory: T,
+    replicate: R,
 }
 
 /// One point with its tables compiled.
 #[derive(Debug)]
 pub struct Case {
-    model: Compiled,
+    model: Model,
+    compiled: Compiled,
     policy: Policy,
     seed: u64,
     scenario: u128,
@@ -166,16 +184,29 @@ impl Case {
         let policy = experiment.policy(&point).ok_or_else(lost)?;
         let own = model.columns();
         Ok(Case {
-            policy,
             seed: experiment.seed,
-            scenario: model.scenario(),
+            scenario: match experiment.common {
+                CommonRandomNumbers::Scenario => model.scenario(),
+                CommonRandomNumbers::All => content_hash(b"all points"),
+                CommonRandomNumbers::None => {
+                    content_hash(format!("{:032x} {policy:?}", model.scenario()).as_bytes())
+                }
+            },
             columns: experiment
                 .columns
                 .iter()
                 .map(|name| own.iter().position(|own| own == name))
                 .collect(),
-            model: model.compile().map_err(|invalid| Failure::Audit(invalid.to_string()))?,
+            compiled: model.compile().map_err(|invalid| Failure::Audit(invalid.to_string()))?,
+            model,
+            policy,
         })
+    }
+
+    /// Returns a theoretical value per column of the experiment, nothing where there is none.
+    pub fn theory(&self) -> Vec<Option<f64>> {
+        let own = self.model.theory(&self.policy);
+        self.columns.iter().map(|column| column.and_then(|column| own[column])).collect()
     }
 
     /// Runs one replication; returns a value per column of the experiment.
@@ -184,7 +215,7 @@ impl Case {
     /// [`Failure`] of the replication.
     pub fn replicate(&self, replication: u32) -> Result<Vec<f64>, Failure> {
         let key = StreamKey { seed: self.seed, scenario: self.scenario, replication };
-        let values = self.model.replicate(&self.policy, &key)?;
+        let values = self.compiled.replicate(&self.policy, &key)?;
         let pick = |own: &Option<usize>| own.map_or(f64::NAN, |own| values[own]);
         Ok(self.columns.iter().map(pick).collect())
     }
@@ -202,7 +233,7 @@ struct Active {
     precise: bool,
     moments: Vec<Moments>,
     /// Rows that wait for those of the points before.
-    waiting: Vec<Result<Row, Failed>>,
+    waiting: Vec<Result<Output, Failed>>,
 }
 
 impl Active {
@@ -212,8 +243,9 @@ impl Active {
     }
 
     /// Takes a finished block in.
-    fn take(&mut self, rows: Vec<Result<Row, Failed>>) {
-        for row in rows.iter().flatten() {
+    fn take(&mut self, rows: Vec<Result<Output, Failed>>) {
+        for output in rows.iter().flatten() {
+            let Output::Row(row) = output else { continue };
             self.moments.resize(row.values.len(), Moments::default());
             self.moments.iter_mut().zip(&row.values).for_each(|(all, &one)| all.push(one));
         }
@@ -262,11 +294,14 @@ fn next_wave(
 fn execute<P, E: Send>(
     plan: &Plan,
     options: Options,
-    prepare: impl Fn(u32) -> Result<P, Failure> + Sync,
-    replicate: impl Fn(&P, u32) -> Result<Vec<f64>, Failure> + Sync,
+    work: Work<
+        impl Fn(u32) -> Result<P, Failure> + Sync,
+        impl Fn(&P) -> Vec<Option<f64>> + Sync,
+        impl Fn(&P, u32) -> Result<Vec<f64>, Failure> + Sync,
+    >,
     precise: &dyn Fn(&[Moments]) -> bool,
     observe: &(dyn Fn(Event) + Sync),
-    sink: &mut dyn FnMut(Row) -> Result<(), E>,
+    sink: &mut dyn FnMut(Output) -> Result<(), E>,
 ) -> Result<Vec<Failed>, EngineError<E>> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads)
@@ -281,18 +316,24 @@ fn execute<P, E: Send>(
     let run_block = |(point, replications): (u32, Range<u32>)| {
         let mut prepared = None;
         let mut rows = Vec::with_capacity(replications.len());
+        if replications.start == 0 {
+            // A point that can't be prepared says so with its replications.
+            prepared = guarded(|| (work.prepare)(point)).ok();
+            let theory = prepared.as_ref().map(|case| (work.theory)(case)).unwrap_or_default();
+            rows.push(Ok(Output::Begin { point, theory }));
+        }
         for replication in replications {
             if stopped() {
                 break;
             }
             let result = guarded(|| match &prepared {
-                Some(case) => replicate(case, replication),
-                None => replicate(prepared.insert(prepare(point)?), replication),
+                Some(case) => (work.replicate)(case, replication),
+                None => (work.replicate)(prepared.insert((work.prepare)(point)?), replication),
             });
             rows.push(match result {
                 Ok(values) => {
                     observe(Event::Finished(&values));
-                    Ok(Row { point, replication, values })
+                    Ok(Output::Row(Row { point, replication, values }))
                 }
                 Err(failure) => {
                     failed_fast.store(true, Ordering::Relaxed);
@@ -337,7 +378,7 @@ fn execute<P, E: Send>(
         while let Some(first) = active.front_mut() {
             for row in first.waiting.drain(..) {
                 match row {
-                    Ok(row) => sink(row)?,
+                    Ok(output) => sink(output)?,
                     Err(failed) => failures.push(failed),
                 }
             }
@@ -378,6 +419,12 @@ mod tests {
         Plan { points: (0..points).collect(), checkpoints, arrivals: 100_000.0 }
     }
 
+    fn work<R: Fn(&u32, u32) -> Result<Vec<f64>, Failure>>(
+        replicate: R,
+    ) -> Work<impl Fn(u32) -> Result<u32, Failure>, impl Fn(&u32) -> Vec<Option<f64>>, R> {
+        Work { prepare: Ok, theory: |_: &u32| Vec::new(), replicate }
+    }
+
     fn run_all(
         plan: &Plan,
         threads: usize,
@@ -387,12 +434,14 @@ mod tests {
         let cancel = AtomicBool::new(false);
         let options = Options { threads, fail_fast, cancel: &cancel };
         let mut rows = Vec::new();
-        let mut sink = |row: Row| -> Result<(), ()> {
-            rows.push((row.point, row.replication));
+        let mut sink = |output: Output| -> Result<(), ()> {
+            if let Output::Row(row) = output {
+                rows.push((row.point, row.replication));
+            }
             Ok(())
         };
         let failures =
-            execute(plan, options, Ok, replicate, &|_| true, &|_| {}, &mut sink).unwrap();
+            execute(plan, options, work(replicate), &|_| true, &|_| {}, &mut sink).unwrap();
         (rows, failures)
     }
 
@@ -422,12 +471,14 @@ mod tests {
                 moments[0].n() as f64 >= 10.0 * moments[0].mean().unwrap_or_default()
             };
             let mut rows = Vec::new();
-            let mut sink = |row: Row| -> Result<(), ()> {
-                rows.push((row.point, row.replication));
+            let mut sink = |output: Output| -> Result<(), ()> {
+                if let Output::Row(row) = output {
+                    rows.push((row.point, row.replication));
+                }
                 Ok(())
             };
             let replicate = |&point: &u32, _| Ok(vec![f64::from(point)]);
-            execute(&plan, options, Ok, replicate, &precise, &|_| {}, &mut sink).unwrap();
+            execute(&plan, options, work(replicate), &precise, &|_| {}, &mut sink).unwrap();
             assert_eq!(rows, expected);
         }
     }
@@ -462,8 +513,9 @@ mod tests {
             cancel.store(true, Ordering::Relaxed);
             Ok(vec![])
         };
-        let mut sink = |_: Row| -> Result<(), ()> { Ok(()) };
-        let end = execute(&plan(1000, 100), options, Ok, replicate, &|_| true, &|_| {}, &mut sink);
+        let mut sink = |_: Output| -> Result<(), ()> { Ok(()) };
+        let end =
+            execute(&plan(1000, 100), options, work(replicate), &|_| true, &|_| {}, &mut sink);
         assert!(matches!(end, Err(EngineError::Interrupted)));
     }
 }

@@ -6,11 +6,14 @@
 //! together at the end, the manifest last.
 
 mod columns;
+mod comparisons;
+mod long;
 mod results;
 mod staging;
 mod table;
 
-pub use results::{Provenance, Results};
+pub use comparisons::{Best, Comparison};
+pub use results::{Kept, Provenance, Results, verdict, z};
 pub use staging::Staging;
 pub use table::{Cell, Table};
 

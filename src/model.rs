@@ -6,11 +6,14 @@
 
 mod loss_router;
 
+pub use loss_router::THEORY as LOSS_ROUTER_THEORY;
+
 pub use loss_router::{LossRouter, RESPONSES as LOSS_ROUTER_RESPONSES, Redirect};
 
 use crate::policy::Policy;
 use crate::rng::{Invalid, StreamKey, content_hash};
 use crate::sim::Failure;
+use crate::stats::Good;
 
 /// A measured output of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +24,22 @@ pub struct Response {
     pub per_server: bool,
     pub unit: &'static str,
     pub about: &'static str,
+    /// Which of its values are the good ones, where that can be said.
+    pub good: Option<Good>,
     /// Whether terminal tables show it.
     pub headline: bool,
 }
 
 impl Response {
+    /// Returns whether a column is one of its own.
+    pub fn is_column(&self, column: &str) -> bool {
+        match column.strip_prefix(self.name) {
+            Some("") => !self.per_server,
+            Some(server) => self.per_server && server.starts_with('_'),
+            None => false,
+        }
+    }
+
     /// Returns the names of its columns in a model of `servers` servers.
     pub fn columns(&self, servers: usize) -> impl Iterator<Item = String> + use<> {
         let (name, per_server) = (self.name, self.per_server);
@@ -82,6 +96,13 @@ impl Model {
     pub fn check(&self) -> Result<(), String> {
         match self {
             Model::LossRouter(model) => model.check(),
+        }
+    }
+
+    /// Returns a theoretical value per column, nothing where there is none.
+    pub fn theory(&self, policy: &Policy) -> Vec<Option<f64>> {
+        match self {
+            Model::LossRouter(model) => model.theory(policy),
         }
     }
 

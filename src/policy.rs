@@ -38,6 +38,8 @@ pub trait Router {
     fn route(&mut self, routing: &mut Pcg32) -> usize;
     /// Takes note of what became of the request sent to `attempted`.
     fn learn(&mut self, attempted: usize, outcome: Outcome);
+    /// Forgets what it has counted, and nothing that it routes by: the warm-up is over.
+    fn restart(&mut self) {}
     /// Returns θ now and the sum of the θs that routed the requests so far, where there is a θ.
     fn theta(&self) -> Option<(f64, f64)> {
         None

@@ -15,7 +15,9 @@ pub use vocabulary::vocabulary;
 use crate::claims::Judged;
 use crate::design::Level;
 use crate::engine::Plan;
-use crate::spec::Experiment;
+use crate::frame::{Comparison, Kept, verdict, z};
+use crate::model::LOSS_ROUTER_THEORY;
+use crate::spec::{Experiment, Replications};
 use crate::stats::{Intervals, Moments};
 
 /// Most points of one policy that the table of results shows.
@@ -58,11 +60,7 @@ pub fn shown_points(experiment: &Experiment) -> BTreeSet<u32> {
 }
 
 /// Returns the table of results: headline responses of the shown points with their intervals.
-pub fn results(
-    experiment: &Experiment,
-    kept: &BTreeMap<u32, Vec<Moments>>,
-    shown: &BTreeSet<u32>,
-) -> String {
+pub fn results(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>) -> String {
     let headline: Vec<usize> = experiment
         .responses
         .iter()
@@ -73,18 +71,27 @@ pub fn results(
     let mut header = vec!["policy".to_owned()];
     header.extend(axes.iter().cloned());
     header.extend(headline.iter().map(|&column| experiment.columns[column].clone()));
+    // A column of theory only where theory says something of a shown point.
+    let theoretical: Vec<usize> = headline
+        .iter()
+        .copied()
+        .filter(|&column| {
+            kept.theory.values().any(|theory| theory.get(column).is_some_and(Option::is_some))
+        })
+        .collect();
+    header.extend(
+        theoretical.iter().map(|&column| format!("{} in theory", experiment.columns[column])),
+    );
+    let until = matches!(experiment.replications, Replications::Until(_));
+    if until {
+        header.push("replications".to_owned());
+    }
     let mut table = table(header, 1);
     let mut intervals = Intervals::new(experiment.confidence);
     for index in shown {
-        let Some(moments) = kept.get(index) else { continue };
-        let point = experiment.design.point(*index);
-        let mut row = vec![experiment.labels[point.policy].clone()];
-        let levels = experiment.design.levels(&point);
-        row.extend(levels.iter().map(|level| match level {
-            Some(Level::Number(number)) => short(*number),
-            Some(Level::Text(text)) => text.clone(),
-            None => String::new(),
-        }));
+        let Some(moments) = kept.moments.get(index) else { continue };
+        let mut row = point_cells(experiment, *index);
+        let theory = kept.theory.get(index);
         row.extend(headline.iter().map(|&column| {
             let sample = &moments[column];
             match (sample.mean(), intervals.of(sample)) {
@@ -93,6 +100,19 @@ pub fn results(
                 _ => "no run".to_owned(),
             }
         }));
+        row.extend(theoretical.iter().map(|&column| {
+            let value = theory.and_then(|theory| theory.get(column).copied().flatten());
+            match (value, z(&moments[column], value)) {
+                (Some(value), Some(z)) => format!("{value:.4}, z {z:+.1}"),
+                (Some(value), None) => format!("{value:.4}"),
+                _ => String::new(),
+            }
+        }));
+        if until {
+            let n = moments.iter().map(Moments::n).max().unwrap_or_default();
+            let precise = experiment.replications.precise(moments);
+            row.push(format!("{n}{}", if precise { "" } else { ", not precise" }));
+        }
         table.add_row(row);
     }
     let more = experiment.points() as usize - shown.len();
@@ -101,6 +121,92 @@ pub fn results(
         text += &format!("{} more points are in summary.csv\n", grouped(more as f64));
     }
     text
+}
+
+/// Returns the table of comparisons with the baseline, of the shown points.
+pub fn comparisons(experiment: &Experiment, kept: &Kept) -> String {
+    if kept.comparisons.is_empty() {
+        return String::new();
+    }
+    let axes = experiment.design.columns();
+    let mut header = vec!["policy".to_owned()];
+    header.extend(axes.iter().cloned());
+    header.extend(["response", "difference", "verdict", "variance ÷"].map(String::from));
+    let mut table = table(header, 1);
+    // What is equal in every replication, as refusals are, would only fill the screen.
+    let equal = |comparison: &Comparison| {
+        comparison.difference == 0.0 && comparison.interval.is_some_and(|i| i.half_width() == 0.0)
+    };
+    let headline = |comparison: &&Comparison| {
+        let name = &experiment.columns[comparison.column];
+        experiment.responses.iter().any(|response| response.headline && response.is_column(name))
+    };
+    for comparison in kept.comparisons.iter().filter(headline).filter(|one| !equal(one)) {
+        let mut row = point_cells(experiment, comparison.point);
+        row.push(experiment.columns[comparison.column].clone());
+        row.push(match comparison.interval {
+            Some(interval) => plus_minus(comparison.difference, interval.half_width()),
+            None => format!("{:.4} (one run)", comparison.difference),
+        });
+        row.push(verdict(comparison.verdict).to_owned());
+        row.push(comparison.variance_reduction.map_or(String::new(), |by| format!("{by:.1}")));
+        table.add_row(row);
+    }
+    let baseline = &experiment.labels[experiment.baseline.policy];
+    let mut text = format!("\nagainst {baseline}, replication by replication\n");
+    if !table.is_empty() {
+        text += &format!("{table}\n");
+    }
+    let columns = kept.comparisons.iter().filter(headline).map(|comparison| comparison.column);
+    let columns: BTreeSet<usize> = columns.collect();
+    for column in columns {
+        let mut same = kept.comparisons.iter().filter(|comparison| comparison.column == column);
+        if same.all(equal) {
+            let name = &experiment.columns[column];
+            text += &format!("{name} is the same in every replication\n");
+        }
+    }
+    text
+}
+
+/// Returns the table of theoretical values of some points, and what theory covers.
+pub fn theory(experiment: &Experiment, values: &BTreeMap<u32, Vec<Option<f64>>>) -> String {
+    let known = |column: &usize| values.values().any(|values| values[*column].is_some());
+    let columns: Vec<usize> = (0..experiment.columns.len()).filter(known).collect();
+    let mut text = format!("theory covers {}\n", LOSS_ROUTER_THEORY);
+    if columns.is_empty() {
+        return text + "and so nothing of this experiment\n";
+    }
+    let mut header = vec!["policy".to_owned()];
+    header.extend(experiment.design.columns().iter().cloned());
+    header.extend(columns.iter().map(|&column| experiment.columns[column].clone()));
+    let mut table = table(header, 1);
+    for (&point, values) in values {
+        let mut row = point_cells(experiment, point);
+        row.extend(columns.iter().map(|&column| match values[column] {
+            Some(value) => format!("{value:.6}"),
+            None => "none".to_owned(),
+        }));
+        table.add_row(row);
+    }
+    text += &format!("\n{table}\n");
+    let more = experiment.points() as usize - values.len();
+    if more > 0 {
+        text += &format!("{} more points\n", grouped(more as f64));
+    }
+    text
+}
+
+/// Returns a point's policy and the values of its axes.
+fn point_cells(experiment: &Experiment, index: u32) -> Vec<String> {
+    let point = experiment.design.point(index);
+    let mut cells = vec![experiment.labels[point.policy].clone()];
+    cells.extend(experiment.design.levels(&point).iter().map(|level| match level {
+        Some(Level::Number(number)) => short(*number),
+        Some(Level::Text(text)) => text.clone(),
+        None => String::new(),
+    }));
+    cells
 }
 
 /// Returns the table of claims: simulated and published values and verdicts side by side.

@@ -17,6 +17,7 @@ mod points;
 mod published;
 mod schema;
 mod section;
+mod statistics;
 mod syntax;
 mod yaml;
 
@@ -26,6 +27,7 @@ pub use diagnostic::{Diagnostic, Source, SpecError};
 pub use overrides::Override;
 pub use published::{Bound, Claim};
 pub use schema::schema;
+pub use statistics::{Baseline, CommonRandomNumbers, Replications};
 
 use axes::Swept;
 use diagnostic::Faults;
@@ -35,6 +37,8 @@ use yaml::Node;
 use crate::design::{Design, Point};
 use crate::model::{Model, Response};
 use crate::policy::Policy;
+use crate::stats::Good;
+use crate::stats::multiple::Adjust;
 
 /// Largest spec file [bytes].
 pub const MAX_BYTES: u64 = 1 << 20;
@@ -46,7 +50,12 @@ pub struct Experiment {
     pub about: Option<String>,
     pub seed: u64,
     /// Independent runs of every point.
-    pub replications: u32,
+    pub replications: Replications,
+    pub common: CommonRandomNumbers,
+    /// How comparisons with the baseline are adjusted for being many.
+    pub adjust: Adjust,
+    /// What every other point of a scenario is compared with.
+    pub baseline: Baseline,
     /// Coverage of every interval.
     pub confidence: f64,
     /// Labels of the policies.
@@ -116,16 +125,21 @@ impl Experiment {
         decode::policy(Scope { axes: &axes, faults: &faults, read: &read }, &template.node)
     }
 
-    /// Returns the numbers of replications at which a point may be precise enough; the last is
-    /// the most it gets.
-    pub fn checkpoints(&self) -> Vec<u32> {
-        vec![self.replications]
+    /// Returns the columns whose response has good values, with which they are.
+    pub fn directed_columns(&self) -> Vec<(usize, Good)> {
+        let directed = |name: &String| {
+            let response = self.responses.iter().find(|response| response.is_column(name))?;
+            response.good
+        };
+        let columns = self.columns.iter().enumerate();
+        columns.filter_map(|(at, name)| directed(name).map(|good| (at, good))).collect()
     }
 
-    /// Returns whether a point with these moments of its columns, at a checkpoint, is precise
-    /// enough.
-    pub fn precise(&self, _: &[crate::stats::Moments]) -> bool {
-        true
+    /// Returns whether a point is one that the others of its scenario are compared with; of
+    /// several in a scenario the first counts.
+    pub fn is_baseline(&self, index: u32) -> bool {
+        let point = self.design.point(index);
+        point.policy == self.baseline.policy && self.design.meets(&point, &self.baseline.at)
     }
 
     /// Returns the number of points.

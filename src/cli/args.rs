@@ -54,6 +54,8 @@ pub(super) enum Command {
     Check(Check),
     /// Run and judge the claims of specs only; exit 1 when one fails.
     Verify(Verify),
+    /// Print what theory says of a spec's points, without simulating.
+    Theory(Theory),
     /// Rerun one replication alone and print its numbers, equal to its row.
     Replay(Replay),
     /// List models, policies and distributions with their fields, units and defaults.
@@ -171,6 +173,15 @@ pub(super) struct Verify {
     pub(super) effort: Effort,
     #[command(flatten)]
     pub(super) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Theory {
+    #[command(flatten)]
+    pub(super) spec: SpecArgs,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -36,7 +36,8 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         cancel: cancel_on_signal()?,
     };
     let observe = |event: engine::Event| progress.observe(event);
-    let failed = engine::run(&experiment, &plan, options, &observe, &mut |row| results.push(&row));
+    let failed =
+        engine::run(&experiment, &plan, options, &observe, &mut |output| results.take(output));
     let arrivals = progress.finish();
     let failed = match failed {
         Err(engine::EngineError::Interrupted) => {
@@ -48,8 +49,8 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         }
         other => other?,
     };
-    let (mut staging, kept, rows) = results.finish()?;
-    let judge = |claim| claims::judge(&experiment, claim, kept.get(&claim.point));
+    let (mut staging, kept) = results.finish()?;
+    let judge = |claim| claims::judge(&experiment, claim, kept.moments.get(&claim.point));
     let judged: Vec<Judged> = experiment.claims.iter().map(judge).collect();
     if !judged.is_empty() {
         claims::table(&judged).write(&mut staging, "claims.csv")?;
@@ -59,8 +60,8 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     }
     let seconds = start.elapsed().as_secs_f64();
     let count = json!({
-        "points": experiment.points(), "replications": experiment.replications,
-        "rows": rows, "failed": failed.len(), "arrivals": arrivals,
+        "points": experiment.points(), "replications": experiment.replications.to_string(),
+        "rows": kept.rows, "failed": failed.len(), "arrivals": arrivals,
         "claims": judged.len(), "claims_failed": judged.iter().filter(|claim| !claim.passed).count(),
     });
     staging.commit(&json!({
@@ -86,8 +87,9 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         });
         print(&format!("{summary:#}\n"))?;
     } else if !args.output.quiet {
-        print(&format!("{}\n", headline(&experiment, rows, arrivals, seconds)))?;
+        print(&format!("{}\n", headline(&experiment, kept.rows, arrivals, seconds)))?;
         print(&report::results(&experiment, &kept, &shown))?;
+        print(&report::comparisons(&experiment, &kept))?;
         if !judged.is_empty() {
             print(&format!("\n{}", report::claims(&experiment, &judged)))?;
         }

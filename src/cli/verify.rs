@@ -9,7 +9,7 @@ use super::progress::{Progress, cancel_on_signal};
 use super::run::{claim_json, end, name_failures};
 use super::{End, complain, load, print};
 use crate::claims::{self, Judged};
-use crate::engine::{self, EngineError, Options, Plan, Row};
+use crate::engine::{self, EngineError, Options, Output, Plan};
 use crate::frame::{Staging, StoreError};
 use crate::report;
 use crate::stats::Moments;
@@ -33,7 +33,8 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
         let options =
             Options { threads: args.effort.threads, fail_fast: args.effort.fail_fast, cancel };
         let mut moments: BTreeMap<u32, Vec<Moments>> = BTreeMap::new();
-        let mut sink = |row: Row| -> Result<(), StoreError> {
+        let mut sink = |output: Output| -> Result<(), StoreError> {
+            let Output::Row(row) = output else { return Ok(()) };
             let point = moments.entry(row.point).or_default();
             point.resize(row.values.len(), Moments::default());
             point.iter_mut().zip(&row.values).for_each(|(moments, &value)| moments.push(value));

@@ -46,6 +46,16 @@ pub enum Level {
     Text(String),
 }
 
+impl Level {
+    /// Returns whether two values are the same, numbers up to a rounding error.
+    pub fn is_about(&self, other: &Level) -> bool {
+        match (self, other) {
+            (Level::Number(a), Level::Number(b)) => (a - b).abs() <= 1e-9 * a.abs().max(b.abs()),
+            _ => self == other,
+        }
+    }
+}
+
 impl std::fmt::Display for Level {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

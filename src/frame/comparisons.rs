@@ -7,10 +7,10 @@
 
 use crate::spec::Experiment;
 use crate::stats::Good;
+use crate::stats::Interval;
 use crate::stats::best::{WithBest, with_best};
 use crate::stats::multiple::Verdict;
 use crate::stats::paired::Paired;
-use crate::stats::Interval;
 
 /// Most values that are kept of a scenario for the comparison with the best.
 const MAX_VALUES: usize = 8_000_000;

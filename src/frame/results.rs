@@ -1,17 +1,20 @@
-//! The stream of rows of a run, into replications and summaries.
+//! The stream of rows of a run, into replications, summaries and comparisons.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
 use polars::io::parquet::write::{BatchedWriter, KeyValueMetadata};
-use polars::prelude::{Column, CsvWriter, DataFrame, DataType, ParquetWriter, Schema, SerWriter};
+use polars::prelude::{Column, DataFrame, DataType};
 
-use crate::engine::Row;
+use crate::engine::{Output, Row};
 use crate::rng::GENERATOR;
 use crate::spec::Experiment;
+use crate::stats::multiple::Verdict;
 use crate::stats::{Intervals, Moments};
 
 use super::columns::PointColumns;
+use super::comparisons::{Best, Comparison, Scenario};
+use super::long::{Long, parquet};
 use super::{Staging, StoreError};
 
 /// Rows in a parquet row group; fixed, so that equal rows give equal bytes.
@@ -46,8 +49,34 @@ impl Provenance {
     }
 }
 
-/// The moments of points that were to be kept, by point and column.
-type Kept = BTreeMap<u32, Vec<Moments>>;
+const REPLICATIONS: &str = "replications.parquet";
+
+const SUMMARY: &[(&str, DataType)] = &[
+    ("n", DataType::UInt64),
+    ("mean", DataType::Float64),
+    ("sd", DataType::Float64),
+    ("se", DataType::Float64),
+    ("ci_low", DataType::Float64),
+    ("ci_high", DataType::Float64),
+    ("theory", DataType::Float64),
+    ("z", DataType::Float64),
+];
+
+const COMPARISONS: &[(&str, DataType)] = &[
+    ("difference", DataType::Float64),
+    ("ci_low", DataType::Float64),
+    ("ci_high", DataType::Float64),
+    ("n", DataType::UInt64),
+    ("p", DataType::Float64),
+    ("variance_reduction", DataType::Float64),
+    ("verdict", DataType::String),
+];
+
+const BEST: &[(&str, DataType)] = &[
+    ("gain_low", DataType::Float64),
+    ("gain_high", DataType::Float64),
+    ("may_be_best", DataType::Boolean),
+];
 
 /// The results of a run in the making.
 pub struct Results<'a> {
@@ -55,16 +84,39 @@ pub struct Results<'a> {
     point_columns: PointColumns,
     staging: Staging,
     replications: BatchedWriter<File>,
-    summary: BatchedWriter<File>,
-    summary_csv: polars::io::csv::write::BatchedWriter<File>,
+    summary: Long,
+    comparisons: Long,
+    best: Long,
     rows: Rows,
     summaries: Summaries,
-    /// The point whose rows are coming, with the moments of its columns.
-    current: Option<(u32, Vec<Moments>)>,
-    /// Points whose moments are kept to the end.
+    compared: Vec<Comparison>,
+    bests: Vec<Best>,
+    /// The point whose rows are coming.
+    current: Option<Current>,
+    scenario: Scenario<'a>,
+    /// Points of which something is kept to the end.
     keep: BTreeSet<u32>,
-    kept: BTreeMap<u32, Vec<Moments>>,
-    count: u64,
+    kept: Kept,
+}
+
+/// A point in the making.
+struct Current {
+    point: u32,
+    moments: Vec<Moments>,
+    theory: Vec<Option<f64>>,
+}
+
+/// What is kept of a run for its report.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// For each point that was to be kept the moments of its columns.
+    pub moments: BTreeMap<u32, Vec<Moments>>,
+    /// For each point that was to be kept the theoretical values of its columns.
+    pub theory: BTreeMap<u32, Vec<Option<f64>>>,
+    /// Comparisons of the points that were to be kept.
+    pub comparisons: Vec<Comparison>,
+    /// Rows of all points.
+    pub rows: u64,
 }
 
 /// Rows waiting for their row group.
@@ -80,12 +132,13 @@ struct Rows {
 #[derive(Default)]
 struct Summaries {
     points: Vec<u32>,
-    responses: Vec<u32>,
+    columns: Vec<usize>,
     moments: Vec<Moments>,
+    theory: Vec<Option<f64>>,
 }
 
 impl<'a> Results<'a> {
-    /// Opens the files of a run; the moments of the points in `keep` are kept to the end.
+    /// Opens the files of a run; something of the points in `keep` is kept to the end.
     ///
     /// # Errors
     /// [`StoreError`] when a file can't be written.
@@ -102,93 +155,111 @@ impl<'a> Results<'a> {
             schema.insert(column.as_str().into(), DataType::Float64);
         }
         let replications = parquet(&mut staging, REPLICATIONS, &schema, &metadata)?;
-        let mut schema = point_columns.schema();
-        schema.insert("response".into(), DataType::String);
-        schema.insert("n".into(), DataType::UInt64);
-        for column in ["mean", "sd", "se", "ci_low", "ci_high"] {
-            schema.insert(column.into(), DataType::Float64);
-        }
-        let summary = parquet(&mut staging, SUMMARY, &schema, &metadata)?;
-        let file = staging.create(SUMMARY_CSV)?;
-        let summary_csv = CsvWriter::new(file)
-            .batched(&schema)
-            .map_err(|error| staging.error(SUMMARY_CSV, error))?;
+        let mut long =
+            |name, columns| Long::new(&mut staging, name, columns, &point_columns, &metadata);
+        let summary = long("summary", SUMMARY)?;
+        let comparisons = long("comparisons", COMPARISONS)?;
+        let best = long("best", BEST)?;
         Ok(Results {
             experiment,
             point_columns,
             staging,
             replications,
             summary,
-            summary_csv,
+            comparisons,
+            best,
             rows: Rows { values: vec![Vec::new(); experiment.columns.len()], ..Rows::default() },
             summaries: Summaries::default(),
+            compared: Vec::new(),
+            bests: Vec::new(),
             current: None,
+            scenario: Scenario::new(experiment),
             keep,
-            kept: BTreeMap::new(),
-            count: 0,
+            kept: Kept::default(),
         })
     }
 
-    /// Takes a row in; rows come in plan order.
+    /// Takes output of the engine in, in plan order.
     ///
     /// # Errors
     /// [`StoreError`], a full disk among others.
-    pub fn push(&mut self, row: &Row) -> Result<(), StoreError> {
-        self.count += 1;
-        if self.current.as_ref().is_none_or(|(point, _)| *point != row.point) {
-            self.end_point()?;
-            self.current = Some((row.point, vec![Moments::default(); row.values.len()]));
+    pub fn take(&mut self, output: Output) -> Result<(), StoreError> {
+        match output {
+            Output::Begin { point, theory } => self.begin(point, theory),
+            Output::Row(row) => self.push(&row),
         }
-        if let Some((_, moments)) = &mut self.current {
-            for (moments, &value) in moments.iter_mut().zip(&row.values) {
+    }
+
+    fn begin(&mut self, point: u32, theory: Vec<Option<f64>>) -> Result<(), StoreError> {
+        self.end_point()?;
+        let ended = self.scenario.begin(point);
+        self.end_scenario(ended)?;
+        let moments = vec![Moments::default(); self.experiment.columns.len()];
+        self.current = Some(Current { point, moments, theory });
+        Ok(())
+    }
+
+    fn push(&mut self, row: &Row) -> Result<(), StoreError> {
+        self.kept.rows += 1;
+        if let Some(current) = &mut self.current {
+            for (moments, &value) in current.moments.iter_mut().zip(&row.values) {
                 moments.push(value);
             }
         }
+        self.scenario.push(row.replication, &row.values);
         self.rows.points.push(row.point);
         self.rows.replications.push(row.replication);
         for (column, &value) in self.rows.values.iter_mut().zip(&row.values) {
             column.push((!value.is_nan()).then_some(value));
         }
-        if self.rows.points.len() == ROW_GROUP {
-            self.flush_rows()?;
-        }
-        Ok(())
+        if self.rows.points.len() == ROW_GROUP { self.flush_rows() } else { Ok(()) }
     }
 
-    /// Writes what is left and returns the staging, for further files, the moments that were to
-    /// be kept, and the number of rows.
+    /// Writes what is left and returns the staging, for further files, and what was to be kept.
     ///
     /// # Errors
     /// [`StoreError`], a full disk among others.
-    pub fn finish(mut self) -> Result<(Staging, Kept, u64), StoreError> {
+    pub fn finish(mut self) -> Result<(Staging, Kept), StoreError> {
         self.end_point()?;
+        let ended = self.scenario.end();
+        self.end_scenario(ended)?;
         self.flush_rows()?;
         self.flush_summaries()?;
-        let ends = [(REPLICATIONS, self.replications.finish()), (SUMMARY, self.summary.finish())];
-        for (name, end) in ends {
-            end.map_err(|error| self.staging.error(name, error))?;
+        self.flush_comparisons()?;
+        let end = self.replications.finish();
+        end.map_err(|error| self.staging.error(REPLICATIONS, error))?;
+        for long in [self.summary, self.comparisons, self.best] {
+            long.finish(&self.staging)?;
         }
-        let end = self.summary_csv.finish();
-        end.map_err(|error| self.staging.error(SUMMARY_CSV, error))?;
-        Ok((self.staging, self.kept, self.count))
+        Ok((self.staging, self.kept))
     }
 
     fn end_point(&mut self) -> Result<(), StoreError> {
-        let Some((point, moments)) = self.current.take() else { return Ok(()) };
-        for (response, &moments) in moments.iter().enumerate() {
+        let Some(Current { point, moments, theory }) = self.current.take() else { return Ok(()) };
+        self.scenario.end_point();
+        for (column, (&moments, &theory)) in moments.iter().zip(&theory).enumerate() {
             if moments.n() > 0 {
                 self.summaries.points.push(point);
-                self.summaries.responses.push(response as u32);
+                self.summaries.columns.push(column);
                 self.summaries.moments.push(moments);
+                self.summaries.theory.push(theory);
             }
         }
         if self.keep.contains(&point) {
-            self.kept.insert(point, moments);
+            self.kept.moments.insert(point, moments);
+            self.kept.theory.insert(point, theory);
         }
-        if self.summaries.points.len() >= ROW_GROUP {
-            self.flush_summaries()?;
-        }
-        Ok(())
+        if self.summaries.points.len() >= ROW_GROUP { self.flush_summaries() } else { Ok(()) }
+    }
+
+    fn end_scenario(&mut self, ended: (Vec<Comparison>, Vec<Best>)) -> Result<(), StoreError> {
+        let (comparisons, best) = ended;
+        let kept = comparisons.iter().filter(|comparison| self.keep.contains(&comparison.point));
+        self.kept.comparisons.extend(kept.cloned());
+        self.compared.extend(comparisons);
+        self.bests.extend(best);
+        let full = self.compared.len() >= ROW_GROUP || self.bests.len() >= ROW_GROUP;
+        if full { self.flush_comparisons() } else { Ok(()) }
     }
 
     fn flush_rows(&mut self) -> Result<(), StoreError> {
@@ -208,46 +279,74 @@ impl<'a> Results<'a> {
     }
 
     fn flush_summaries(&mut self) -> Result<(), StoreError> {
-        let Summaries { points, responses, moments } = std::mem::take(&mut self.summaries);
+        let Summaries { points, columns, moments, theory } = std::mem::take(&mut self.summaries);
         let mut intervals = Intervals::new(self.experiment.confidence);
         let ends: Vec<_> = moments.iter().map(|moments| intervals.of(moments)).collect();
-        let names: Vec<&str> = responses
-            .iter()
-            .map(|&response| self.experiment.columns[response as usize].as_str())
-            .collect();
-        let mut columns = self.point_columns.build(self.experiment, &points);
-        columns.push(Column::new("response".into(), names));
-        let counts: Vec<u64> = moments.iter().map(Moments::n).collect();
-        columns.push(Column::new("n".into(), counts));
-        let mut number = |name: &str, values: Vec<Option<f64>>| {
-            columns.push(Column::new(name.into(), values));
-        };
-        number("mean", moments.iter().map(Moments::mean).collect());
-        number("sd", moments.iter().map(Moments::sd).collect());
-        number("se", moments.iter().map(Moments::se).collect());
-        number("ci_low", ends.iter().map(|ends| ends.map(|ends| ends.low)).collect());
-        number("ci_high", ends.iter().map(|ends| ends.map(|ends| ends.high)).collect());
-        let frame = DataFrame::new(points.len(), columns)
-            .map_err(|error| self.staging.error(SUMMARY, error))?;
-        self.summary.write_batch(&frame).map_err(|error| self.staging.error(SUMMARY, error))?;
-        self.summary_csv.write_batch(&frame).map_err(|error| self.staging.error(SUMMARY_CSV, error))
+        let z = moments.iter().zip(&theory).map(|(moments, theory)| z(moments, *theory));
+        let own = vec![
+            column(moments.iter().map(Moments::n).collect::<Vec<u64>>()),
+            numbers(moments.iter().map(Moments::mean)),
+            numbers(moments.iter().map(Moments::sd)),
+            numbers(moments.iter().map(Moments::se)),
+            numbers(ends.iter().map(|ends| ends.map(|ends| ends.low))),
+            numbers(ends.iter().map(|ends| ends.map(|ends| ends.high))),
+            numbers(theory.iter().copied()),
+            numbers(z),
+        ];
+        let keys = (points.as_slice(), columns.as_slice());
+        self.summary.write(&self.staging, self.experiment, &self.point_columns, keys, own)
+    }
+
+    fn flush_comparisons(&mut self) -> Result<(), StoreError> {
+        let rows = std::mem::take(&mut self.compared);
+        let points: Vec<u32> = rows.iter().map(|row| row.point).collect();
+        let columns: Vec<usize> = rows.iter().map(|row| row.column).collect();
+        let own = vec![
+            column(rows.iter().map(|row| row.difference).collect::<Vec<f64>>()),
+            numbers(rows.iter().map(|row| row.interval.map(|interval| interval.low))),
+            numbers(rows.iter().map(|row| row.interval.map(|interval| interval.high))),
+            column(rows.iter().map(|row| row.n).collect::<Vec<u64>>()),
+            numbers(rows.iter().map(|row| row.p)),
+            numbers(rows.iter().map(|row| row.variance_reduction)),
+            column(rows.iter().map(|row| verdict(row.verdict)).collect::<Vec<&str>>()),
+        ];
+        let keys = (points.as_slice(), columns.as_slice());
+        self.comparisons.write(&self.staging, self.experiment, &self.point_columns, keys, own)?;
+        let rows = std::mem::take(&mut self.bests);
+        let points: Vec<u32> = rows.iter().map(|row| row.point).collect();
+        let columns: Vec<usize> = rows.iter().map(|row| row.column).collect();
+        let own = vec![
+            column(rows.iter().map(|row| row.with_best.gain.low).collect::<Vec<f64>>()),
+            column(rows.iter().map(|row| row.with_best.gain.high).collect::<Vec<f64>>()),
+            column(rows.iter().map(|row| row.with_best.may_be_best).collect::<Vec<bool>>()),
+        ];
+        let keys = (points.as_slice(), columns.as_slice());
+        self.best.write(&self.staging, self.experiment, &self.point_columns, keys, own)
     }
 }
 
-const REPLICATIONS: &str = "replications.parquet";
-const SUMMARY: &str = "summary.parquet";
-const SUMMARY_CSV: &str = "summary.csv";
+/// Returns how many standard errors a mean is above theory; nothing without either.
+pub fn z(moments: &Moments, theory: Option<f64>) -> Option<f64> {
+    let (off, se) = (moments.mean()? - theory?, moments.se()?);
+    if off == 0.0 { Some(0.0) } else { Some(off / se) }
+}
 
-fn parquet(
-    staging: &mut Staging,
-    name: &str,
-    schema: &Schema,
-    metadata: &KeyValueMetadata,
-) -> Result<BatchedWriter<File>, StoreError> {
-    let file = staging.create(name)?;
-    ParquetWriter::new(file)
-        .set_parallel(false)
-        .with_key_value_metadata(Some(metadata.clone()))
-        .batched(schema)
-        .map_err(|error| staging.error(name, error))
+/// Returns a verdict's name in files.
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Undecided => "undecided",
+    }
+}
+
+fn numbers(values: impl Iterator<Item = Option<f64>>) -> Column {
+    column(values.collect::<Vec<_>>())
+}
+
+fn column<T, Phantom: ?Sized>(values: T) -> Column
+where
+    polars::prelude::Series: polars::prelude::NamedFrom<T, Phantom>,
+{
+    Column::new("".into(), values)
 }

@@ -14,12 +14,19 @@
 use crate::policy::{Outcome, Policy, Router};
 use crate::rng::{AliasTable, Distribution, Draw, Invalid, Pcg32, Role, Sampler, StreamKey, below};
 use crate::sim::{Channels, Failure, audit};
+use crate::stats::Good;
 
 use super::Response;
+
+mod theory;
+
+pub use theory::THEORY;
 
 /// Which other server a request is redirected to when the attempted one is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redirect {
+    /// None: the request is refused, though others may be free.
+    None,
     /// The first with a free channel among those after the attempted one, cyclically.
     Next,
     /// One of those with a free channel, each equally likely.
@@ -35,10 +42,15 @@ pub struct LossRouter {
     pub channels: Vec<u32>,
     /// Time between arrivals [time units].
     pub interarrival: Distribution,
-    /// Service time of a request [time units].
+    /// Size of a request: its service time at speed 1 [time units].
     pub service: Distribution,
+    /// Speed of each server, by which the sizes of its requests are divided; none is 1 for all.
+    pub speeds: Vec<f64>,
     /// End of the replication [time units]; an arrival at that very time still counts.
     pub horizon: f64,
+    /// Start of the count, before `horizon` [time units]: what happens up to it leaves the system
+    /// as it is but isn't counted.
+    pub warmup: f64,
     pub redirect: Redirect,
     /// Whether a departure frees its channel before an arrival at the same time.
     pub departure_first: bool,
@@ -49,25 +61,24 @@ pub struct LossRouter {
 const fn response(
     name: &'static str,
     unit: &'static str,
-    headline: bool,
-    per_server: bool,
+    good: Option<Good>,
     about: &'static str,
 ) -> Response {
-    Response { name, per_server, unit, about, headline }
+    Response { name, per_server: false, unit, about, good, headline: false }
 }
 
 /// What the loss router measures, in the order of its columns.
 #[rustfmt::skip]
 pub const RESPONSES: &[Response] = &[
-    response("arrivals", "requests", false, false, "requests up to the horizon"),
-    response("errors_pct", "% of arrivals", true, false, "redirected requests"),
-    response("refusals_pct", "% of arrivals", true, false, "requests that no server took"),
-    response("accepted_pct", "% of arrivals", false, false, "requests that a server took, redirected ones included"),
-    response("switches_pct", "% of arrivals", false, false, "requests attempted at another server than the request before"),
-    response("theta_final", "probability", false, false, "θ after the last request; null for policies without θ"),
-    response("theta_mean", "probability", false, false, "mean over requests of the θ that routed them; null for policies without θ"),
-    response("server_share_pct", "% of arrivals", false, true, "requests that the server took"),
-    response("utilisation", "share", false, true, "time average of the server's busy channels over its channels"),
+    response("arrivals", "requests", None, "requests up to the horizon"),
+    Response { headline: true, ..response("errors_pct", "% of arrivals", Some(Good::Less), "redirected requests") },
+    Response { headline: true, ..response("refusals_pct", "% of arrivals", Some(Good::Less), "requests that no server took") },
+    response("accepted_pct", "% of arrivals", Some(Good::More), "requests that a server took, redirected ones included"),
+    response("switches_pct", "% of arrivals", None, "requests attempted at another server than the request before"),
+    response("theta_final", "probability", None, "θ after the last request; null for policies without θ"),
+    response("theta_mean", "probability", None, "mean over requests of the θ that routed them; null for policies without θ"),
+    Response { per_server: true, ..response("server_share_pct", "% of arrivals", None, "requests that the server took") },
+    Response { per_server: true, ..response("utilisation", "share", None, "time average of the server's busy channels over its channels") },
 ];
 
 impl LossRouter {
@@ -86,13 +97,23 @@ impl LossRouter {
         );
         match self.redirect {
             Redirect::Next => {}
+            Redirect::None => text += " redirect=none",
             Redirect::Random => text += " redirect=random",
             Redirect::MostFree => text += " redirect=most_free",
         }
         if !self.departure_first {
             text += " departure_first=false";
         }
+        if !self.speeds.is_empty() {
+            text += &format!(" speeds={:?}", self.speeds);
+        }
+        // Not the warm-up: it bears on what is counted, and not on what happens.
         text
+    }
+
+    /// Returns the speed of a server.
+    fn speed(&self, server: usize) -> f64 {
+        self.speeds.get(server).copied().unwrap_or(1.0)
     }
 
     pub fn expected_arrivals(&self) -> f64 {
@@ -100,6 +121,19 @@ impl LossRouter {
     }
 
     pub fn check(&self) -> Result<(), String> {
+        if self.warmup >= self.horizon {
+            return Err(format!(
+                "`warmup: {}` leaves nothing before `horizon: {}` to count",
+                self.warmup, self.horizon
+            ));
+        }
+        if !self.speeds.is_empty() && self.speeds.len() != self.channels.len() {
+            return Err(format!(
+                "`speeds` has {} items for the {} servers of `channels`",
+                self.speeds.len(),
+                self.channels.len()
+            ));
+        }
         let expected = self.expected_arrivals();
         if expected > self.max_arrivals as f64 {
             return Err(format!(
@@ -173,7 +207,10 @@ impl LossRouter {
         let mut routing_stream = streams.stream(Role::Routing);
         let mut redirect_stream = streams.stream(Role::Redirect);
         let mut servers: Vec<Channels> = self.channels.iter().map(|&n| Channels::new(n)).collect();
+        let pace: Vec<f64> = (0..servers.len()).map(|k| 1.0 / self.speed(k)).collect();
         let (mut arrivals, mut errors, mut refusals, mut switches) = (0u64, 0u64, 0u64, 0u64);
+        let mut seen = 0u64;
+        let mut warm = if self.warmup > 0.0 { self.warmup } else { f64::INFINITY };
         let mut last = None;
         let mut now = 0.0;
         loop {
@@ -181,22 +218,29 @@ impl LossRouter {
             if now > self.horizon {
                 break;
             }
-            if arrivals == self.max_arrivals {
+            if now > warm {
+                seen = arrivals;
+                (arrivals, errors, refusals, switches) = (0, 0, 0, 0);
+                servers.iter_mut().for_each(|server| server.restart(warm));
+                router.restart();
+                warm = f64::INFINITY;
+            }
+            if seen + arrivals == self.max_arrivals {
                 return Err(Failure::TooManyArrivals { cap: self.max_arrivals });
             }
             arrivals += 1;
-            let departure = now + service.draw(&mut service_stream);
+            let size = service.draw(&mut service_stream);
             let freed_by = if self.departure_first { now } else { now.next_down() };
             let attempted = router.route(&mut routing_stream);
             switches += u64::from(last.is_some_and(|last| last != attempted));
             last = Some(attempted);
             let outcome = if servers[attempted].has_room(freed_by) {
-                servers[attempted].accept(now, departure);
+                servers[attempted].accept(now, now + size * pace[attempted]);
                 Outcome::Accepted
             } else {
                 match self.other(&servers, attempted, freed_by, &mut redirect_stream) {
                     Some(other) => {
-                        servers[other].accept(now, departure);
+                        servers[other].accept(now, now + size * pace[other]);
                         errors += 1;
                         Outcome::Redirected(other)
                     }
@@ -226,7 +270,7 @@ impl LossRouter {
         ];
         row.extend(servers.iter().map(|server| pct(server.accepted())));
         for server in &servers {
-            let utilisation = server.utilisation(self.horizon);
+            let utilisation = server.utilisation(self.warmup, self.horizon);
             audit((0.0..=1.0 + 1e-9).contains(&utilisation), || {
                 format!("a server was busy for {utilisation} of its capacity")
             })?;
@@ -248,6 +292,7 @@ impl LossRouter {
         // Not a remainder: a division on every error would be felt.
         let mut others = (attempted + 1..attempted + n).map(|k| if k < n { k } else { k - n });
         match self.redirect {
+            Redirect::None => None,
             Redirect::Next => others.find(|&k| servers[k].has_room(freed_by)),
             Redirect::Random => {
                 let open: Vec<usize> = others.filter(|&k| servers[k].has_room(freed_by)).collect();

@@ -114,6 +114,10 @@ impl Router for ThetaRouter {
         self.theta = if moved < self.clamp[1] { moved } else { self.clamp[1] };
     }
 
+    fn restart(&mut self) {
+        self.sum = 0.0;
+    }
+
     fn theta(&self) -> Option<(f64, f64)> {
         Some((self.theta, self.sum))
     }

@@ -1,6 +1,6 @@
 //! The listing of `balancelab models`: what a spec may name, from the catalog.
 
-use crate::model::{LOSS_ROUTER_RESPONSES, Response};
+use crate::model::{LOSS_ROUTER_RESPONSES, LOSS_ROUTER_THEORY, Response};
 use crate::spec::catalog::{CUSTOM_RULE, DISTRIBUTIONS, Default, Kind, MODELS, POLICIES};
 
 /// Returns models with their responses, policies and distributions, with all their fields.
@@ -9,6 +9,8 @@ pub fn vocabulary() -> String {
     for model in MODELS {
         kind(&mut text, model);
         responses(&mut text, LOSS_ROUTER_RESPONSES);
+        text += "\n    theory covers\n";
+        wrapped(&mut text, LOSS_ROUTER_THEORY, 6);
     }
     text += "\nPOLICIES\n";
     for policy in POLICIES {

@@ -65,11 +65,22 @@ impl Channels {
         self.accepted
     }
 
-    /// Returns the time-average share of busy channels over \[0, `horizon`\], for a bank that
-    /// took no job in after it.
-    pub fn utilisation(&self, horizon: f64) -> f64 {
-        let beyond: f64 = self.free_from.iter().map(|&from| (from - horizon).max(0.0)).sum();
-        (self.work - beyond) / (horizon * self.free_from.len() as f64)
+    /// Forgets what it has counted up to `now`: jobs in service stay, with the work left of them.
+    pub fn restart(&mut self, now: f64) {
+        self.work = self.work_beyond(now);
+        self.accepted = 0;
+    }
+
+    /// Returns the time-average share of busy channels over \[`start`, `horizon`\], for a bank
+    /// that was last restarted at `start`, or made at 0, and took no job in after `horizon`.
+    pub fn utilisation(&self, start: f64, horizon: f64) -> f64 {
+        let busy = self.work - self.work_beyond(horizon);
+        busy / ((horizon - start) * self.free_from.len() as f64)
+    }
+
+    /// Returns the work left at `time` of jobs taken in before.
+    fn work_beyond(&self, time: f64) -> f64 {
+        self.free_from.iter().map(|&from| (from - time).max(0.0)).sum()
     }
 }
 
@@ -96,7 +107,9 @@ mod tests {
         bank.accept(0.0, 4.0);
         bank.accept(6.0, 16.0);
         // 4 + 4 channel-units of 2 × 10.
-        assert_eq!(bank.utilisation(10.0), 0.4);
+        assert_eq!(bank.utilisation(0.0, 10.0), 0.4);
+        bank.restart(8.0);
+        assert_eq!(bank.utilisation(8.0, 10.0), 0.5);
     }
 
     /// Against the obvious way: a vector scanned for a departed job.

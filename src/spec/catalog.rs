@@ -9,7 +9,7 @@ mod models;
 mod policies;
 
 pub use distributions::DISTRIBUTIONS;
-pub use experiment::{CLAIM, EXPERIMENT, PUBLISHED};
+pub use experiment::{BASELINE, CLAIM, EXPERIMENT, PUBLISHED, REPLICATIONS, UNTIL};
 pub use models::MODELS;
 pub use policies::{CUSTOM_RULE, POLICIES, RULES};
 
@@ -79,6 +79,12 @@ pub enum Takes {
     Claims,
     /// A map from axis names to values.
     Levels,
+    /// A number of replications, or a map with the fields of [`REPLICATIONS`].
+    Replications,
+    /// A map with the fields of [`UNTIL`], or a list of them.
+    Until,
+    /// A label, or a map with the fields of [`BASELINE`].
+    Baseline,
 }
 
 /// What stands in for a field that is left out.
@@ -161,6 +167,9 @@ impl Takes {
             Takes::Conditions => "a condition or a list of conditions".to_owned(),
             Takes::Published => "a map with `source` and `claims`".to_owned(),
             Takes::Claims => "a list of claims".to_owned(),
+            Takes::Replications => "a whole number of at least 1, or {min, max, until}".to_owned(),
+            Takes::Until => "{response, half_width or relative}, or a list of them".to_owned(),
+            Takes::Baseline => "a label, or {policy, at}".to_owned(),
             Takes::Levels => "a map from axes to values".to_owned(),
         }
     }

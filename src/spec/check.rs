@@ -12,6 +12,7 @@ use super::diagnostic::{At, Faults, Source, SpecError};
 use super::overrides::{Override, label, label_at};
 use super::published::{Context, published};
 use super::section::{Scope, Section};
+use super::statistics::{self, Replications};
 use super::yaml::{Node, Value, parse};
 use super::{Experiment, Template, points};
 
@@ -70,8 +71,8 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
     let name = section.text("name").filter(|name| name_fits(name, section.at("name"), faults));
     let about = section.text("about").map(str::to_owned);
     let seed = section.integer("seed");
-    let replications = section.integer("replications");
     let confidence = section.number("confidence");
+    let (adjust, common) = (statistics::adjust(&section), statistics::common(&section));
     // Whatever can be checked without the rest is, so that all faults are found.
     let model = section.required("model");
     let policies = policies(&section);
@@ -88,12 +89,20 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
     };
     let labels: Vec<String> =
         parts.policies.iter().map(|policy| label(&policy.node).to_owned()).collect();
+    // Whatever is wrong with the confidence is noted; any other serves to find further faults.
+    let judged_at = confidence.unwrap_or(0.5);
+    let replications = statistics::replications(&section, judged_at, &whole.columns);
+    let least = match &replications {
+        Some(Replications::Fixed(n)) => u64::from(*n),
+        _ => 2,
+    };
     let context = Context {
         design: design.as_ref(),
         labels: &labels,
         columns: &whole.columns,
-        replications: replications.unwrap_or(2),
+        replications: least,
     };
+    let baseline = statistics::baseline(&section, &context);
     let (claims, source) = match section.node("published") {
         Some(node) => published(scope, node, &context),
         None => (Vec::new(), None),
@@ -102,7 +111,10 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
         name: name?.to_owned(),
         about,
         seed: seed?,
-        replications: replications? as u32,
+        replications: replications?,
+        common,
+        adjust,
+        baseline: baseline?,
         confidence: confidence?,
         labels,
         design: design?,

@@ -18,10 +18,13 @@ pub fn model(scope: Scope, node: &Node) -> Option<Model> {
     let channels = section.integers("channels");
     let interarrival = distribution(&section, "interarrival");
     let service = distribution(&section, "service");
+    let speeds = section.numbers("speeds");
     let horizon = section.number("horizon");
+    let warmup = section.number("warmup");
     let redirect = match section.choice("redirect") {
         "random" => Redirect::Random,
         "most_free" => Redirect::MostFree,
+        "none" => Redirect::None,
         _ => Redirect::Next,
     };
     let departure_first = section.flag("departure_first");
@@ -33,7 +36,9 @@ pub fn model(scope: Scope, node: &Node) -> Option<Model> {
         channels: channels?.iter().map(|&channels| channels as u32).collect(),
         interarrival: interarrival?,
         service: service?,
+        speeds: speeds.unwrap_or_default(),
         horizon: horizon?,
+        warmup: warmup?,
         redirect,
         departure_first,
         max_arrivals: max_arrivals?,

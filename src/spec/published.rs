@@ -41,6 +41,7 @@ pub struct Context<'a> {
     pub labels: &'a [String],
     /// Columns of the responses; none if the model has faults.
     pub columns: &'a [String],
+    /// Replications of a point at the least.
     pub replications: u64,
 }
 
@@ -121,7 +122,7 @@ fn meant_by_a_fault(name: &str, labels: &[String]) -> bool {
         && unknown.any(|label| !kind(label) && did_you_mean(label, [name]).is_some())
 }
 
-fn levels(scope: Scope, node: Option<&Node>, design: &Design) -> Option<Vec<(String, Level)>> {
+pub fn levels(scope: Scope, node: Option<&Node>, design: &Design) -> Option<Vec<(String, Level)>> {
     let Some(node) = node else { return Some(Vec::new()) };
     if !matches!(node.value, Value::Map(_)) {
         let help = "write `at: {alpha: 0.01}`".to_owned();
@@ -163,7 +164,7 @@ fn point(
         return None;
     }
     let meets = |column: &str, level: &Level| {
-        at.iter().all(|(name, wanted)| name != column || same(level, wanted))
+        at.iter().all(|(name, wanted)| name != column || level.is_about(wanted))
     };
     let (first, count) = design.points_of(policy, &meets);
     if count == 1 {
@@ -194,14 +195,6 @@ fn takes(axis: &Axis, column: &str) -> String {
             format!("`{column}` takes {}", (0..few).map(level).collect::<Vec<_>>().join(", "))
         }
         n => format!("`{column}` takes {n} values: {}, {}, … {}", level(0), level(1), level(n - 1)),
-    }
-}
-
-/// Whether two values of an axis are the same, numbers up to a rounding error.
-fn same(a: &Level, b: &Level) -> bool {
-    match (a, b) {
-        (Level::Number(a), Level::Number(b)) => (a - b).abs() <= 1e-9 * a.abs().max(b.abs()),
-        _ => a == b,
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::catalog::{
-    CLAIM, CUSTOM_RULE, DISTRIBUTIONS, Default, EXPERIMENT, Field, Kind, MODELS, POLICIES,
-    PUBLISHED, RULES, Takes,
+    BASELINE, CLAIM, CUSTOM_RULE, DISTRIBUTIONS, Default, EXPERIMENT, Field, Kind, MODELS,
+    POLICIES, PUBLISHED, REPLICATIONS, RULES, Takes, UNTIL,
 };
 
 /// Returns the JSON Schema (draft 2020-12) of a spec. Numbers may be swept wherever they stand.
@@ -140,6 +140,15 @@ fn takes(takes: &Takes) -> Value {
         }
         Takes::Published => map(&PUBLISHED, false),
         Takes::Claims => json!({"type": "array", "items": {"$ref": "#/$defs/claim"}}),
+        Takes::Replications => {
+            let number = json!({"type": "integer", "minimum": 1, "maximum": u32::MAX});
+            json!({"anyOf": [number, map(&REPLICATIONS, false)]})
+        }
+        Takes::Until => {
+            let one = map(&UNTIL, false);
+            json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]})
+        }
+        Takes::Baseline => json!({"anyOf": [{"type": "string"}, map(&BASELINE, false)]}),
         Takes::Levels => json!({"type": "object"}),
     }
 }

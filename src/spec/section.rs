@@ -352,6 +352,7 @@ impl<'a> Section<'a> {
     fn whole(&self, field: &'static Field, node: &Node) -> Option<u64> {
         let (min, max) = match field.takes {
             Takes::Integer { min, max } | Takes::Integers { min, max, .. } => (min, max),
+            Takes::Replications => (1, u64::from(u32::MAX)),
             _ => (0, u64::MAX),
         };
         match &node.value {

@@ -18,6 +18,8 @@ fn scenario(channels: &[u32], service: Distribution, horizon: f64) -> LossRouter
         interarrival: poisson(15.0),
         service,
         horizon,
+        speeds: Vec::new(),
+        warmup: 0.0,
         redirect: Redirect::Next,
         departure_first: true,
         max_arrivals: 1 << 40,
@@ -174,10 +176,11 @@ fn slow(model: &LossRouter, policy: &Policy, streams: &StreamKey) -> Counts {
             (1..n).map(|step| (attempt + step) % n).filter(|&k| room(k, &jobs) > 0).collect();
         let to = if room(attempt, &jobs) > 0 {
             Some(attempt)
-        } else if open.is_empty() {
+        } else if open.is_empty() || model.redirect == Redirect::None {
             None
         } else {
             Some(match model.redirect {
+                Redirect::None => unreachable!(),
                 Redirect::Next => open[0],
                 Redirect::Random => open[below(&mut redirect, open.len() as u32) as usize],
                 Redirect::MostFree => {
@@ -225,7 +228,7 @@ fn the_kernel_agrees_with_a_slow_simulator_on_the_same_streams() {
         interarrival: exponential(7.0),
         ..scenario(&[5, 9], exponential(90.0), 1e5)
     });
-    for redirect in [Redirect::Next, Redirect::Random, Redirect::MostFree] {
+    for redirect in [Redirect::None, Redirect::Next, Redirect::Random, Redirect::MostFree] {
         models.push(LossRouter { redirect, ..scenario(&[1, 3, 2, 1], poisson(90.0), 1e5) });
     }
     for model in &models {

@@ -8,5 +8,6 @@ mod loss_router;
 mod program;
 mod readme;
 mod reproducible;
+mod statistics;
 mod sweeps;
 mod theory;

@@ -1,6 +1,7 @@
 //! The sections around models and policies.
 
-use super::{ANY, Default, Field, Kind, NOT_NEGATIVE, Takes};
+use super::{ANY, Default, Field, Kind, NOT_NEGATIVE, POSITIVE, Takes};
+use crate::stats::stopping::FIRST;
 
 /// The spec itself.
 pub const EXPERIMENT: Kind = Kind {
@@ -53,10 +54,34 @@ pub const EXPERIMENT: Kind = Kind {
         },
         Field {
             name: "replications",
-            takes: Takes::Integer { min: 1, max: u32::MAX as u64 },
+            takes: Takes::Replications,
             default: Default::Integer(100),
             unit: "",
-            about: "independent runs of every point",
+            about: "independent runs of every point; or as many as it takes, \
+                    `{min: 30, max: 1000, until: {response: errors_pct, half_width: 0.05}}`",
+        },
+        Field {
+            name: "common_random_numbers",
+            takes: Takes::Choice(&["scenario", "all", "none"]),
+            default: Default::Text("scenario"),
+            unit: "",
+            about: "what shares the random streams of a replication: the policies of a scenario, \
+                    all points, or nothing",
+        },
+        Field {
+            name: "baseline",
+            takes: Takes::Baseline,
+            default: Default::Absent,
+            unit: "",
+            about: "policy that the others of a scenario are compared with, by its label or as \
+                    `{policy: LABEL, at: {alpha: 0.01}}`; the first where left out",
+        },
+        Field {
+            name: "adjust",
+            takes: Takes::Choice(&["bonferroni", "holm", "none"]),
+            default: Default::Text("bonferroni"),
+            unit: "",
+            about: "how comparisons with the baseline are adjusted for being many in a scenario",
         },
         Field {
             name: "confidence",
@@ -71,6 +96,86 @@ pub const EXPERIMENT: Kind = Kind {
             default: Default::Absent,
             unit: "",
             about: "published figures that the results are checked against",
+        },
+    ],
+};
+
+/// Replications until precise.
+pub const REPLICATIONS: Kind = Kind {
+    name: "replications",
+    about: "as many independent runs of a point as it takes to be precise",
+    fields: &[
+        Field {
+            name: "min",
+            takes: Takes::Integer { min: 2, max: u32::MAX as u64 },
+            default: Default::Integer(FIRST as u64),
+            unit: "replications",
+            about: "the least; never fewer than 20, below which stopping early is not sound",
+        },
+        Field {
+            name: "max",
+            takes: Takes::Integer { min: 2, max: u32::MAX as u64 },
+            default: Default::Required,
+            unit: "replications",
+            about: "the most",
+        },
+        Field {
+            name: "until",
+            takes: Takes::Until,
+            default: Default::Required,
+            unit: "",
+            about: "what must be precise: a response and its half-width, or a list of them",
+        },
+    ],
+};
+
+/// One condition of `until:`.
+pub const UNTIL: Kind = Kind {
+    name: "until",
+    about: "a response and how precise it must be",
+    fields: &[
+        Field {
+            name: "response",
+            takes: Takes::Text,
+            default: Default::Required,
+            unit: "",
+            about: "column of the response",
+        },
+        Field {
+            name: "half_width",
+            takes: POSITIVE,
+            default: Default::Absent,
+            unit: "of the response",
+            about: "largest half-width of its interval; either this or `relative`",
+        },
+        Field {
+            name: "relative",
+            takes: Takes::Number { min: 0.0, max: 0.999_999, above: true },
+            default: Default::Absent,
+            unit: "share",
+            about: "largest half-width of its interval over its mean",
+        },
+    ],
+};
+
+/// What the other points are compared with.
+pub const BASELINE: Kind = Kind {
+    name: "baseline",
+    about: "what the other points of a scenario are compared with",
+    fields: &[
+        Field {
+            name: "policy",
+            takes: Takes::Text,
+            default: Default::Required,
+            unit: "",
+            about: "label of the policy",
+        },
+        Field {
+            name: "at",
+            takes: Takes::Levels,
+            default: Default::Absent,
+            unit: "",
+            about: "values of its axes; its first point in a scenario where left out",
         },
     ],
 };

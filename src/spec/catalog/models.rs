@@ -1,6 +1,6 @@
 //! Models.
 
-use super::{Default, Field, Kind, MAX_WHOLE, POSITIVE, Takes};
+use super::{Default, Field, Kind, MAX_WHOLE, NOT_NEGATIVE, POSITIVE, Takes};
 
 /// The systems that can be simulated.
 pub const MODELS: &[Kind] = &[Kind {
@@ -27,7 +27,14 @@ pub const MODELS: &[Kind] = &[Kind {
             takes: Takes::Distribution,
             default: Default::Required,
             unit: "time",
-            about: "service time of a request, the same on every server",
+            about: "size of a request: its service time on a server of speed 1",
+        },
+        Field {
+            name: "speeds",
+            takes: Takes::Numbers { min_len: 2, min: 0.0, max: f64::MAX, above: true },
+            default: Default::Absent,
+            unit: "size/time",
+            about: "speed of each server; 1 for all where left out",
         },
         Field {
             name: "horizon",
@@ -37,12 +44,20 @@ pub const MODELS: &[Kind] = &[Kind {
             about: "end of a replication, which starts empty at 0; an arrival at the horizon counts",
         },
         Field {
+            name: "warmup",
+            takes: NOT_NEGATIVE,
+            default: Default::Number(0.0),
+            unit: "time",
+            about: "start of the count, before `horizon`; the system then is as it has become",
+        },
+        Field {
             name: "redirect",
-            takes: Takes::Choice(&["next", "random", "most_free"]),
+            takes: Takes::Choice(&["next", "random", "most_free", "none"]),
             default: Default::Text("next"),
             unit: "",
             about: "which other server gets a request whose server is full: the next one with a \
-                    free channel (cyclically), a random one with, or the one with the most",
+                    free channel (cyclically), a random one with, the one with the most, or none: \
+                    then it is refused",
         },
         Field {
             name: "departure_first",
