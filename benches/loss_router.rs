@@ -8,7 +8,7 @@ mod plain;
 
 use std::time::Instant;
 
-use balancelab::model::{LossRouter, Model, Redirect};
+use balancelab::model::{LossRouter, Model, Redirect, Warmup};
 use balancelab::policy::{Alternate, Coin, Policy, Rule, Theta, Trigger};
 use balancelab::rng::{Distribution, StreamKey};
 
@@ -19,7 +19,7 @@ fn series(channels: [u32; 2], service: f64) -> Model {
         service: Distribution::Poisson { mean: service },
         horizon: 1e6,
         speeds: Vec::new(),
-        warmup: 0.0,
+        warmup: Warmup::Time(0.0),
         redirect: Redirect::Next,
         departure_first: true,
         max_arrivals: 1 << 40,

@@ -12,6 +12,14 @@
 //!
 //! The engine prints nothing. It tells of its work in [`Event`]s.
 
+mod case;
+mod plan;
+mod selection;
+
+pub use case::Case;
+pub use plan::Plan;
+pub use selection::{Selected, select};
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,31 +28,13 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use crate::model::{Compiled, Model};
-use crate::policy::Policy;
-use crate::rng::{StreamKey, content_hash};
 use crate::sim::Failure;
-use crate::spec::{CommonRandomNumbers, Experiment};
+use crate::spec::Experiment;
 use crate::stats::Moments;
 
-/// Arrivals that a block should have about: enough to make compiling its tables cheap.
-const BLOCK_ARRIVALS: f64 = 500_000.0;
-/// Most replications in a block.
-const MAX_BLOCK: u32 = 256;
 /// Most blocks in a wave.
 const MAX_WAVE: usize = 4096;
 const WAVE_TIME: Duration = Duration::from_millis(500);
-
-/// What to run.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Numbers of the points, rising.
-    pub points: Vec<u32>,
-    /// Replications after which a point may be precise enough, rising; the last is the most.
-    pub checkpoints: Vec<u32>,
-    /// Mean number of arrivals in a replication.
-    pub arrivals: f64,
-}
 
 /// How to run it.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +66,7 @@ pub enum Output {
 }
 
 /// A replication that gave no row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Failed {
     pub point: u32,
     pub replication: u32,
@@ -105,37 +95,6 @@ pub enum EngineError<E> {
     Sink(#[from] E),
 }
 
-impl Plan {
-    /// Returns the plan of all points of an experiment.
-    pub fn all(experiment: &Experiment) -> Plan {
-        Plan::of(experiment, (0..experiment.points()).collect())
-    }
-
-    /// Returns the plan of some points of an experiment.
-    pub fn of(experiment: &Experiment, points: Vec<u32>) -> Plan {
-        Plan {
-            points,
-            checkpoints: experiment.replications.checkpoints(),
-            arrivals: experiment.expected_arrivals / f64::from(experiment.points()),
-        }
-    }
-
-    /// Returns the most replications of a point.
-    pub fn most(&self) -> u32 {
-        self.checkpoints.last().copied().unwrap_or(0)
-    }
-
-    /// Returns the most replications of all points together.
-    pub fn total(&self) -> u64 {
-        self.points.len() as u64 * u64::from(self.most())
-    }
-
-    /// Returns the number of replications in a block.
-    fn block(&self) -> u32 {
-        (BLOCK_ARRIVALS / self.arrivals).clamp(1.0, f64::from(MAX_BLOCK)) as u32
-    }
-}
-
 /// Runs a plan of an experiment; output goes to `sink` in plan order, failures are returned.
 ///
 /// # Errors
@@ -158,67 +117,6 @@ struct Work<F, T, R> {
     prepare: F,
     theory: T,
     replicate: R,
-}
-
-/// One point with its tables compiled.
-#[derive(Debug)]
-pub struct Case {
-    model: Model,
-    compiled: Compiled,
-    policy: Policy,
-    seed: u64,
-    scenario: u128,
-    /// For each column of the experiment the model's own, where it has it.
-    columns: Vec<Option<usize>>,
-}
-
-impl Case {
-    /// Compiles a point of an experiment.
-    ///
-    /// # Errors
-    /// [`Failure::Audit`], which a checked experiment doesn't give.
-    pub fn new(experiment: &Experiment, point: u32) -> Result<Case, Failure> {
-        let lost = || Failure::Audit(format!("point {point} can't be decoded"));
-        let point = experiment.design.point(point);
-        let model = experiment.model(&point).ok_or_else(lost)?;
-        let policy = experiment.policy(&point).ok_or_else(lost)?;
-        let own = model.columns();
-        Ok(Case {
-            seed: experiment.seed,
-            scenario: match experiment.common {
-                CommonRandomNumbers::Scenario => model.scenario(),
-                CommonRandomNumbers::All => content_hash(b"all points"),
-                CommonRandomNumbers::None => {
-                    content_hash(format!("{:032x} {policy:?}", model.scenario()).as_bytes())
-                }
-            },
-            columns: experiment
-                .columns
-                .iter()
-                .map(|name| own.iter().position(|own| own == name))
-                .collect(),
-            compiled: model.compile().map_err(|invalid| Failure::Audit(invalid.to_string()))?,
-            model,
-            policy,
-        })
-    }
-
-    /// Returns a theoretical value per column of the experiment, nothing where there is none.
-    pub fn theory(&self) -> Vec<Option<f64>> {
-        let own = self.model.theory(&self.policy);
-        self.columns.iter().map(|column| column.and_then(|column| own[column])).collect()
-    }
-
-    /// Runs one replication; returns a value per column of the experiment.
-    ///
-    /// # Errors
-    /// [`Failure`] of the replication.
-    pub fn replicate(&self, replication: u32) -> Result<Vec<f64>, Failure> {
-        let key = StreamKey { seed: self.seed, scenario: self.scenario, replication };
-        let values = self.compiled.replicate(&self.policy, &key)?;
-        let pick = |own: &Option<usize>| own.map_or(f64::NAN, |own| values[own]);
-        Ok(self.columns.iter().map(pick).collect())
-    }
 }
 
 /// A point whose rows have not all reached the sink.
@@ -303,48 +201,9 @@ fn execute<P, E: Send>(
     observe: &(dyn Fn(Event) + Sync),
     sink: &mut dyn FnMut(Output) -> Result<(), E>,
 ) -> Result<Vec<Failed>, EngineError<E>> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads)
-        .thread_name(|index| format!("{WORKER}-{index}"))
-        .build()
-        .map_err(|error| EngineError::Threads(error.to_string()))?;
-    let failed_fast = AtomicBool::new(false);
-    let stopped = || {
-        options.cancel.load(Ordering::Relaxed)
-            || options.fail_fast && failed_fast.load(Ordering::Relaxed)
-    };
-    let run_block = |(point, replications): (u32, Range<u32>)| {
-        let mut prepared = None;
-        let mut rows = Vec::with_capacity(replications.len());
-        if replications.start == 0 {
-            // A point that can't be prepared says so with its replications.
-            prepared = guarded(|| (work.prepare)(point)).ok();
-            let theory = prepared.as_ref().map(|case| (work.theory)(case)).unwrap_or_default();
-            rows.push(Ok(Output::Begin { point, theory }));
-        }
-        for replication in replications {
-            if stopped() {
-                break;
-            }
-            let result = guarded(|| match &prepared {
-                Some(case) => (work.replicate)(case, replication),
-                None => (work.replicate)(prepared.insert((work.prepare)(point)?), replication),
-            });
-            rows.push(match result {
-                Ok(values) => {
-                    observe(Event::Finished(&values));
-                    Ok(Output::Row(Row { point, replication, values }))
-                }
-                Err(failure) => {
-                    failed_fast.store(true, Ordering::Relaxed);
-                    let failed = Failed { point, replication, failure };
-                    observe(Event::Failed(&failed));
-                    Err(failed)
-                }
-            });
-        }
-        rows
-    };
+    let pool = pool(options)?;
+    let stop = Stop { options, failed: AtomicBool::new(false) };
+    let run_block = |block| run_block(&work, block, &stop, observe);
     let mut points = plan.points.iter().copied();
     let mut active: VecDeque<Active> = VecDeque::new();
     let mut wave_len = 8 * pool.current_num_threads();
@@ -388,10 +247,75 @@ fn execute<P, E: Send>(
             observe(Event::Done { spared: plan.most() - first.begun });
             active.pop_front();
         }
-        if stopped() {
+        if stop.now() {
             return Ok(failures);
         }
     }
+}
+
+fn pool<E>(options: Options) -> Result<rayon::ThreadPool, EngineError<E>> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .thread_name(|index| format!("{WORKER}-{index}"))
+        .build()
+        .map_err(|error| EngineError::Threads(error.to_string()))
+}
+
+/// Whether to stop before the end.
+struct Stop<'a> {
+    options: Options<'a>,
+    failed: AtomicBool,
+}
+
+impl Stop<'_> {
+    fn now(&self) -> bool {
+        self.options.cancel.load(Ordering::Relaxed)
+            || self.options.fail_fast && self.failed.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs some replications of a point.
+fn run_block<P, F, T, R>(
+    work: &Work<F, T, R>,
+    (point, replications): (u32, Range<u32>),
+    stop: &Stop,
+    observe: &(dyn Fn(Event) + Sync),
+) -> Vec<Result<Output, Failed>>
+where
+    F: Fn(u32) -> Result<P, Failure>,
+    T: Fn(&P) -> Vec<Option<f64>>,
+    R: Fn(&P, u32) -> Result<Vec<f64>, Failure>,
+{
+    let mut prepared = None;
+    let mut rows = Vec::with_capacity(replications.len() + 1);
+    if replications.start == 0 {
+        // A point that can't be prepared says so with its replications.
+        prepared = guarded(|| (work.prepare)(point)).ok();
+        let theory = prepared.as_ref().map(|case| (work.theory)(case)).unwrap_or_default();
+        rows.push(Ok(Output::Begin { point, theory }));
+    }
+    for replication in replications {
+        if stop.now() {
+            break;
+        }
+        let result = guarded(|| match &prepared {
+            Some(case) => (work.replicate)(case, replication),
+            None => (work.replicate)(prepared.insert((work.prepare)(point)?), replication),
+        });
+        rows.push(match result {
+            Ok(values) => {
+                observe(Event::Finished(&values));
+                Ok(Output::Row(Row { point, replication, values }))
+            }
+            Err(failure) => {
+                stop.failed.store(true, Ordering::Relaxed);
+                let failed = Failed { point, replication, failure };
+                observe(Event::Failed(&failed));
+                Err(failed)
+            }
+        });
+    }
+    rows
 }
 
 /// Prefix of the names of the threads that run replications, where a panic is caught.
@@ -416,13 +340,14 @@ mod tests {
 
     fn plan(points: u32, replications: u32) -> Plan {
         let checkpoints = vec![replications];
-        Plan { points: (0..points).collect(), checkpoints, arrivals: 100_000.0 }
+        Plan { points: (0..points).collect(), checkpoints, arrivals: 100_000.0, batches: false }
     }
 
-    fn work<R: Fn(&u32, u32) -> Result<Vec<f64>, Failure>>(
-        replicate: R,
-    ) -> Work<impl Fn(u32) -> Result<u32, Failure>, impl Fn(&u32) -> Vec<Option<f64>>, R> {
-        Work { prepare: Ok, theory: |_: &u32| Vec::new(), replicate }
+    type Prepare = fn(u32) -> Result<u32, Failure>;
+    type Theory = fn(&u32) -> Vec<Option<f64>>;
+
+    fn work<R>(replicate: R) -> Work<Prepare, Theory, R> {
+        Work { prepare: Ok, theory: |_| Vec::new(), replicate }
     }
 
     fn run_all(

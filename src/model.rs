@@ -8,7 +8,7 @@ mod loss_router;
 
 pub use loss_router::THEORY as LOSS_ROUTER_THEORY;
 
-pub use loss_router::{LossRouter, RESPONSES as LOSS_ROUTER_RESPONSES, Redirect};
+pub use loss_router::{LossRouter, RESPONSES as LOSS_ROUTER_RESPONSES, Redirect, Warmup};
 
 use crate::policy::Policy;
 use crate::rng::{Invalid, StreamKey, content_hash};
@@ -124,13 +124,27 @@ pub enum Compiled {
 }
 
 impl Compiled {
-    /// Simulates one replication and returns a value per column; NaN where the policy has none.
+    /// Simulates one replication, cuts its time after the warm-up into `periods` ≥ 1 equal ones,
+    /// and returns for each a value per column; NaN where there is none.
     ///
     /// # Errors
     /// [`Failure`] when the event cap stops it or the audit fails.
-    pub fn replicate(&self, policy: &Policy, streams: &StreamKey) -> Result<Vec<f64>, Failure> {
+    pub fn periods(
+        &self,
+        policy: &Policy,
+        streams: &StreamKey,
+        periods: u32,
+    ) -> Result<Vec<Vec<f64>>, Failure> {
         match self {
-            Compiled::LossRouter(model) => model.replicate(policy, streams),
+            Compiled::LossRouter(model) => model.replicate(policy, streams, periods),
         }
+    }
+
+    /// Simulates one replication as [`Compiled::periods`] does, in one period.
+    ///
+    /// # Errors
+    /// As [`Compiled::periods`].
+    pub fn replicate(&self, policy: &Policy, streams: &StreamKey) -> Result<Vec<f64>, Failure> {
+        self.periods(policy, streams, 1).map(|mut rows| rows.swap_remove(0))
     }
 }

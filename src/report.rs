@@ -14,11 +14,11 @@ pub use vocabulary::vocabulary;
 
 use crate::claims::Judged;
 use crate::design::Level;
-use crate::engine::Plan;
+use crate::engine::{Plan, Selected};
 use crate::frame::{Comparison, Kept, verdict, z};
 use crate::model::LOSS_ROUTER_THEORY;
-use crate::spec::{Experiment, Replications};
-use crate::stats::{Intervals, Moments};
+use crate::spec::{Experiment, Replications, Select};
+use crate::stats::{Good, Intervals, Moments};
 
 /// Most points of one policy that the table of results shows.
 const SHOWN_OF_POLICY: usize = 11;
@@ -27,6 +27,9 @@ const SHOWN: usize = 100;
 
 /// Least width of a terminal that tables are fitted to.
 const MIN_WIDTH: u16 = 60;
+
+/// Batches whose p value of "not correlated" is below this are called so.
+const TOO_CORRELATED: f64 = 0.01;
 
 /// CPU time of one arrival [ns], for predictions: series 2 on a 2.6 GHz server core.
 const NANOSECONDS_PER_ARRIVAL: f64 = 30.0;
@@ -117,10 +120,60 @@ pub fn results(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>) -> S
     }
     let more = experiment.points() as usize - shown.len();
     let mut text = format!("{table}\n");
+    for &column in &headline {
+        let p = |point: &u32| kept.uncorrelated.get(point).and_then(|p| p.get(column).copied());
+        let short =
+            shown.iter().filter(|point| p(point).flatten().is_some_and(|p| p < TOO_CORRELATED));
+        let count = short.count();
+        if count > 0 {
+            text += &format!(
+                "batches of {} are too short at {count} of {} points: empty, or correlated, so \
+                 that their intervals are too narrow; use fewer batches or a longer horizon\n",
+                experiment.columns[column],
+                shown.len()
+            );
+        }
+    }
     if more > 0 {
         text += &format!("{} more points are in summary.csv\n", grouped(more as f64));
     }
     text
+}
+
+/// Returns what the search for the best point came to.
+pub fn selected(experiment: &Experiment, rule: &Select, selected: &Selected) -> String {
+    let name = |point: u32| {
+        let cells = point_cells(experiment, point);
+        let axes = experiment.design.columns().iter().zip(&cells[1..]);
+        let axes = axes.filter(|(_, level)| !level.is_empty());
+        let axes: Vec<String> = axes.map(|(name, level)| format!(" {name} {level}")).collect();
+        cells[0].clone() + &axes.concat()
+    };
+    let response = &experiment.columns[rule.column];
+    let best = match rule.good {
+        Good::Less => "least",
+        Good::More => "most",
+    };
+    let verdict = match selected.best {
+        Some(point) => format!(
+            "{} has the {best} {response}, with probability {} at least where it is so by {}",
+            name(point),
+            rule.confidence,
+            rule.delta
+        ),
+        None => format!(
+            "undecided which point has the {best} {response}; {} are left: {}",
+            selected.left.len(),
+            selected.left.iter().take(5).map(|&point| name(point)).collect::<Vec<_>>().join(", ")
+        ),
+    };
+    let equal = f64::from(selected.most) * f64::from(experiment.points());
+    format!(
+        "\nselected: {verdict}\n{} replications, where {} for each point would have been {}\n",
+        grouped(selected.total as f64),
+        grouped(f64::from(selected.most)),
+        grouped(equal)
+    )
 }
 
 /// Returns the table of comparisons with the baseline, of the shown points.

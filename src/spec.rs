@@ -27,7 +27,7 @@ pub use diagnostic::{Diagnostic, Source, SpecError};
 pub use overrides::Override;
 pub use published::{Bound, Claim};
 pub use schema::schema;
-pub use statistics::{Baseline, CommonRandomNumbers, Replications};
+pub use statistics::{Baseline, CommonRandomNumbers, Replications, Select};
 
 use axes::Swept;
 use diagnostic::Faults;
@@ -56,6 +56,8 @@ pub struct Experiment {
     pub adjust: Adjust,
     /// What every other point of a scenario is compared with.
     pub baseline: Baseline,
+    /// The search for the best point, if there is one.
+    pub select: Option<Select>,
     /// Coverage of every interval.
     pub confidence: f64,
     /// Labels of the policies.

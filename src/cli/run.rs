@@ -23,6 +23,8 @@ const NAMED_FAILURES: usize = 10;
 pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     let (start, cpu) = (Instant::now(), ProcessTime::now());
     let experiment = load(&args.spec)?;
+    // Before the first file is there, so that an interruption never leaves one.
+    let cancel = cancel_on_signal()?;
     let folder = args.out.clone().unwrap_or_else(|| Path::new("results").join(&experiment.name));
     keep_others(&experiment, &folder, args.fresh)?;
     let shown = report::shown_points(&experiment);
@@ -30,16 +32,17 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     let mut results = Results::new(&experiment, Staging::new(&folder)?, keep)?;
     let plan = Plan::all(&experiment);
     let progress = Progress::new(&experiment, plan.total(), args.output.quiet)?;
-    let options = Options {
-        threads: args.effort.threads,
-        fail_fast: args.effort.fail_fast,
-        cancel: cancel_on_signal()?,
-    };
+    let options =
+        Options { threads: args.effort.threads, fail_fast: args.effort.fail_fast, cancel };
     let observe = |event: engine::Event| progress.observe(event);
-    let failed =
-        engine::run(&experiment, &plan, options, &observe, &mut |output| results.take(output));
+    let mut sink = |output| results.take(output);
+    let failed = match &experiment.select {
+        None => engine::run(&experiment, &plan, options, &observe, &mut sink).map(|f| (f, None)),
+        Some(rule) => engine::select(&experiment, rule, &plan, options, &observe, &mut sink)
+            .map(|(failed, selected)| (failed, Some(selected))),
+    };
     let arrivals = progress.finish();
-    let failed = match failed {
+    let (failed, selected) = match failed {
         Err(engine::EngineError::Interrupted) => {
             drop(results);
             // A folder made for this run alone is empty; any other stays.
@@ -60,7 +63,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     }
     let seconds = start.elapsed().as_secs_f64();
     let count = json!({
-        "points": experiment.points(), "replications": experiment.replications.to_string(),
+        "points": experiment.points(), "replications": plan.most(),
         "rows": kept.rows, "failed": failed.len(), "arrivals": arrivals,
         "claims": judged.len(), "claims_failed": judged.iter().filter(|claim| !claim.passed).count(),
     });
@@ -73,6 +76,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         "version": Provenance::new(&experiment).version,
         "commit": env!("BALANCELAB_COMMIT"),
         "counts": count,
+        "selected": selected.as_ref().map(selected_json),
         "finished": unix_time(),
         "wall_seconds": seconds,
         "cpu_seconds": cpu.elapsed().as_secs_f64(),
@@ -83,12 +87,15 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     if args.output.json {
         let summary = json!({
             "name": experiment.name, "results": folder.display().to_string(), "counts": count,
-            "wall_seconds": seconds, "claims": judged.iter().map(claim_json).collect::<Vec<_>>(),
+            "selected": selected.as_ref().map(selected_json), "wall_seconds": seconds, "claims": judged.iter().map(claim_json).collect::<Vec<_>>(),
         });
         print(&format!("{summary:#}\n"))?;
     } else if !args.output.quiet {
         print(&format!("{}\n", headline(&experiment, kept.rows, arrivals, seconds)))?;
         print(&report::results(&experiment, &kept, &shown))?;
+        if let (Some(rule), Some(selected)) = (&experiment.select, &selected) {
+            print(&report::selected(&experiment, rule, selected))?;
+        }
         print(&report::comparisons(&experiment, &kept))?;
         if !judged.is_empty() {
             print(&format!("\n{}", report::claims(&experiment, &judged)))?;
@@ -144,7 +151,7 @@ pub(super) fn end(
 /// Returns one line that says what was run.
 fn headline(experiment: &Experiment, rows: u64, arrivals: u64, seconds: f64) -> String {
     format!(
-        "{}: {} points × {} replications = {} rows, {} arrivals in {seconds:.1} s",
+        "{}: {} points × {} = {} rows, {} arrivals in {seconds:.1} s",
         experiment.name,
         report::grouped(f64::from(experiment.points())),
         experiment.replications,
@@ -161,6 +168,13 @@ pub(super) fn claim_json(claim: &Judged) -> serde_json::Value {
         "ci_high": claim.interval.map(|interval| interval.high),
         "sd_run": claim.sd_run, "p": claim.p, "tolerance": claim.tolerance,
         "verdict": claim.verdict(),
+    })
+}
+
+fn selected_json(selected: &engine::Selected) -> serde_json::Value {
+    json!({
+        "point": selected.best, "left": selected.left, "most_replications": selected.most,
+        "rows": selected.total,
     })
 }
 

@@ -66,7 +66,7 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
         } else if !args.output.quiet {
             let count = judged.len();
             print(&format!(
-                "{}: {passed} of {count} claims pass, {} replications each\n",
+                "{}: {passed} of {count} claims pass, {} each\n",
                 experiment.name, experiment.replications
             ))?;
             if count > 0 {

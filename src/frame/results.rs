@@ -8,7 +8,8 @@ use polars::prelude::{Column, DataFrame, DataType};
 
 use crate::engine::{Output, Row};
 use crate::rng::GENERATOR;
-use crate::spec::Experiment;
+use crate::spec::{Experiment, Replications};
+use crate::stats::batch::BatchMeans;
 use crate::stats::multiple::Verdict;
 use crate::stats::{Intervals, Moments};
 
@@ -104,6 +105,8 @@ struct Current {
     point: u32,
     moments: Vec<Moments>,
     theory: Vec<Option<f64>>,
+    /// Values per column, where rows are batches of one run.
+    batches: Option<Vec<Vec<f64>>>,
 }
 
 /// What is kept of a run for its report.
@@ -113,6 +116,9 @@ pub struct Kept {
     pub moments: BTreeMap<u32, Vec<Moments>>,
     /// For each point that was to be kept the theoretical values of its columns.
     pub theory: BTreeMap<u32, Vec<Option<f64>>>,
+    /// For each point that was to be kept, and each of its columns, the p value of "its batches
+    /// are not correlated", where rows are batches of one run.
+    pub uncorrelated: BTreeMap<u32, Vec<Option<f64>>>,
     /// Comparisons of the points that were to be kept.
     pub comparisons: Vec<Comparison>,
     /// Rows of all points.
@@ -195,7 +201,11 @@ impl<'a> Results<'a> {
         let ended = self.scenario.begin(point);
         self.end_scenario(ended)?;
         let moments = vec![Moments::default(); self.experiment.columns.len()];
-        self.current = Some(Current { point, moments, theory });
+        let batches = match self.experiment.replications {
+            Replications::Batches(_) => Some(vec![Vec::new(); moments.len()]),
+            _ => None,
+        };
+        self.current = Some(Current { point, moments, theory, batches });
         Ok(())
     }
 
@@ -204,6 +214,9 @@ impl<'a> Results<'a> {
         if let Some(current) = &mut self.current {
             for (moments, &value) in current.moments.iter_mut().zip(&row.values) {
                 moments.push(value);
+            }
+            for (column, &value) in current.batches.iter_mut().flatten().zip(&row.values) {
+                column.push(value);
             }
         }
         self.scenario.push(row.replication, &row.values);
@@ -235,7 +248,8 @@ impl<'a> Results<'a> {
     }
 
     fn end_point(&mut self) -> Result<(), StoreError> {
-        let Some(Current { point, moments, theory }) = self.current.take() else { return Ok(()) };
+        let Some(current) = self.current.take() else { return Ok(()) };
+        let Current { point, moments, theory, batches } = current;
         self.scenario.end_point();
         for (column, (&moments, &theory)) in moments.iter().zip(&theory).enumerate() {
             if moments.n() > 0 {
@@ -247,6 +261,13 @@ impl<'a> Results<'a> {
         }
         if self.keep.contains(&point) {
             self.kept.moments.insert(point, moments);
+            // A batch without a value, being too short for one, is as bad as a correlated one.
+            let uncorrelated =
+                batches.iter().flatten().map(|means| match BatchMeans::new(means, means.len()) {
+                    Some(batches) => batches.p_uncorrelated(),
+                    None => means.iter().any(|mean| !mean.is_nan()).then_some(0.0),
+                });
+            self.kept.uncorrelated.insert(point, uncorrelated.collect());
             self.kept.theory.insert(point, theory);
         }
         if self.summaries.points.len() >= ROW_GROUP { self.flush_summaries() } else { Ok(()) }
@@ -325,10 +346,12 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Returns how many standard errors a mean is above theory; nothing without either.
+/// Returns how many standard errors a mean is above theory; nothing without either. What agrees
+/// up to rounding is 0 off, however small the standard error.
 pub fn z(moments: &Moments, theory: Option<f64>) -> Option<f64> {
-    let (off, se) = (moments.mean()? - theory?, moments.se()?);
-    if off == 0.0 { Some(0.0) } else { Some(off / se) }
+    let (mean, theory, se) = (moments.mean()?, theory?, moments.se()?);
+    let off = mean - theory;
+    if off.abs() <= 1e-12 * theory.abs() { Some(0.0) } else { Some(off / se) }
 }
 
 /// Returns a verdict's name in files.

@@ -11,15 +11,15 @@
 //!
 //! Times are `f64` throughout: integer ticks are exact in it up to 2⁵³.
 
-use crate::policy::{Outcome, Policy, Router};
-use crate::rng::{AliasTable, Distribution, Draw, Invalid, Pcg32, Role, Sampler, StreamKey, below};
-use crate::sim::{Channels, Failure, audit};
+use crate::rng::Distribution;
 use crate::stats::Good;
 
 use super::Response;
 
+mod kernel;
 mod theory;
 
+pub use kernel::Compiled;
 pub use theory::THEORY;
 
 /// Which other server a request is redirected to when the attempted one is full.
@@ -35,6 +35,17 @@ pub enum Redirect {
     MostFree,
 }
 
+/// How long a replication runs before anything is counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Warmup {
+    /// Up to this time, before `horizon` [time units].
+    Time(f64),
+    /// Up to this arrival.
+    Arrivals(u64),
+    /// Up to the arrival that MSER-5 says of the replication's own losses and errors.
+    Auto,
+}
+
 /// A scenario of the loss router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LossRouter {
@@ -48,9 +59,8 @@ pub struct LossRouter {
     pub speeds: Vec<f64>,
     /// End of the replication [time units]; an arrival at that very time still counts.
     pub horizon: f64,
-    /// Start of the count, before `horizon` [time units]: what happens up to it leaves the system
-    /// as it is but isn't counted.
-    pub warmup: f64,
+    /// What isn't counted at the start of a replication, though it leaves the system as it is.
+    pub warmup: Warmup,
     pub redirect: Redirect,
     /// Whether a departure frees its channel before an arrival at the same time.
     pub departure_first: bool,
@@ -70,13 +80,14 @@ const fn response(
 /// What the loss router measures, in the order of its columns.
 #[rustfmt::skip]
 pub const RESPONSES: &[Response] = &[
-    response("arrivals", "requests", None, "requests up to the horizon"),
+    response("arrivals", "requests", None, "requests counted, up to the horizon"),
     Response { headline: true, ..response("errors_pct", "% of arrivals", Some(Good::Less), "redirected requests") },
     Response { headline: true, ..response("refusals_pct", "% of arrivals", Some(Good::Less), "requests that no server took") },
     response("accepted_pct", "% of arrivals", Some(Good::More), "requests that a server took, redirected ones included"),
     response("switches_pct", "% of arrivals", None, "requests attempted at another server than the request before"),
     response("theta_final", "probability", None, "θ after the last request; null for policies without θ"),
     response("theta_mean", "probability", None, "mean over requests of the θ that routed them; null for policies without θ"),
+    response("counted_from", "time", None, "end of the warm-up"),
     Response { per_server: true, ..response("server_share_pct", "% of arrivals", None, "requests that the server took") },
     Response { per_server: true, ..response("utilisation", "share", None, "time average of the server's busy channels over its channels") },
 ];
@@ -121,15 +132,20 @@ impl LossRouter {
     }
 
     pub fn check(&self) -> Result<(), String> {
-        if self.warmup >= self.horizon {
+        let (warm, of) = match self.warmup {
+            Warmup::Time(time) => (time, self.horizon),
+            Warmup::Arrivals(n) => (n as f64, self.expected_arrivals()),
+            Warmup::Auto => (0.0, self.horizon),
+        };
+        if warm >= of {
             return Err(format!(
-                "`warmup: {}` leaves nothing before `horizon: {}` to count",
-                self.warmup, self.horizon
+                "`warmup` of {warm} leaves nothing of a replication of {of} to count; \
+                 shorten it or move the horizon"
             ));
         }
         if !self.speeds.is_empty() && self.speeds.len() != self.channels.len() {
             return Err(format!(
-                "`speeds` has {} items for the {} servers of `channels`",
+                "`speeds` has {} items for the {} servers of `channels`; give one a server",
                 self.speeds.len(),
                 self.channels.len()
             ));
@@ -143,170 +159,5 @@ impl LossRouter {
             ));
         }
         Ok(())
-    }
-
-    /// Returns the scenario with its distributions compiled.
-    ///
-    /// # Errors
-    /// [`Invalid`] names the parameter that a distribution can't have.
-    pub fn compile(&self) -> Result<Compiled, Invalid> {
-        Ok(Compiled {
-            interarrival: self.interarrival.sampler()?,
-            service: self.service.sampler()?,
-            model: self.clone(),
-        })
-    }
-}
-
-/// A scenario of the loss router, ready to run.
-#[derive(Clone, Debug)]
-pub struct Compiled {
-    model: LossRouter,
-    interarrival: Sampler,
-    service: Sampler,
-}
-
-impl Compiled {
-    pub(super) fn replicate(
-        &self,
-        policy: &Policy,
-        streams: &StreamKey,
-    ) -> Result<Vec<f64>, Failure> {
-        match policy {
-            Policy::Coin(coin) => self.with_router(coin.router(), streams),
-            Policy::Trigger(trigger) => self.with_router(trigger.router(), streams),
-            Policy::Alternate(alternate) => {
-                self.with_router(alternate.router(self.model.channels.len()), streams)
-            }
-            Policy::Theta(theta) => self.with_router(theta.router(), streams),
-        }
-    }
-
-    fn with_router(&self, router: impl Router, streams: &StreamKey) -> Result<Vec<f64>, Failure> {
-        // The published systems draw both times from tables; compiled for that alone, the kernel
-        // has no branch on the kind of distribution.
-        match (&self.interarrival, &self.service) {
-            (Sampler::Alias(interarrival), Sampler::Alias(service)) => {
-                self.model.simulate::<AliasTable, _>(interarrival, service, router, streams)
-            }
-            (interarrival, service) => self.model.simulate(interarrival, service, router, streams),
-        }
-    }
-}
-
-impl LossRouter {
-    fn simulate<D: Draw, R: Router>(
-        &self,
-        interarrival: &D,
-        service: &D,
-        mut router: R,
-        streams: &StreamKey,
-    ) -> Result<Vec<f64>, Failure> {
-        let mut arrivals_stream = streams.stream(Role::Arrivals);
-        let mut service_stream = streams.stream(Role::Service);
-        let mut routing_stream = streams.stream(Role::Routing);
-        let mut redirect_stream = streams.stream(Role::Redirect);
-        let mut servers: Vec<Channels> = self.channels.iter().map(|&n| Channels::new(n)).collect();
-        let pace: Vec<f64> = (0..servers.len()).map(|k| 1.0 / self.speed(k)).collect();
-        let (mut arrivals, mut errors, mut refusals, mut switches) = (0u64, 0u64, 0u64, 0u64);
-        let mut seen = 0u64;
-        let mut warm = if self.warmup > 0.0 { self.warmup } else { f64::INFINITY };
-        let mut last = None;
-        let mut now = 0.0;
-        loop {
-            now += interarrival.draw(&mut arrivals_stream);
-            if now > self.horizon {
-                break;
-            }
-            if now > warm {
-                seen = arrivals;
-                (arrivals, errors, refusals, switches) = (0, 0, 0, 0);
-                servers.iter_mut().for_each(|server| server.restart(warm));
-                router.restart();
-                warm = f64::INFINITY;
-            }
-            if seen + arrivals == self.max_arrivals {
-                return Err(Failure::TooManyArrivals { cap: self.max_arrivals });
-            }
-            arrivals += 1;
-            let size = service.draw(&mut service_stream);
-            let freed_by = if self.departure_first { now } else { now.next_down() };
-            let attempted = router.route(&mut routing_stream);
-            switches += u64::from(last.is_some_and(|last| last != attempted));
-            last = Some(attempted);
-            let outcome = if servers[attempted].has_room(freed_by) {
-                servers[attempted].accept(now, now + size * pace[attempted]);
-                Outcome::Accepted
-            } else {
-                match self.other(&servers, attempted, freed_by, &mut redirect_stream) {
-                    Some(other) => {
-                        servers[other].accept(now, now + size * pace[other]);
-                        errors += 1;
-                        Outcome::Redirected(other)
-                    }
-                    None => {
-                        refusals += 1;
-                        Outcome::Refused
-                    }
-                }
-            };
-            router.learn(attempted, outcome);
-        }
-        let accepted: u64 = servers.iter().map(Channels::accepted).sum();
-        audit(arrivals == accepted + refusals, || {
-            format!("{arrivals} arrivals are not {accepted} accepted and {refusals} refused")
-        })?;
-        audit(errors <= accepted, || format!("{errors} errors among {accepted} accepted"))?;
-        let pct = |count: u64| 100.0 * count as f64 / arrivals as f64;
-        let (theta_final, theta_sum) = router.theta().unwrap_or((f64::NAN, f64::NAN));
-        let mut row = vec![
-            arrivals as f64,
-            pct(errors),
-            pct(refusals),
-            pct(accepted),
-            pct(switches),
-            theta_final,
-            theta_sum / arrivals as f64,
-        ];
-        row.extend(servers.iter().map(|server| pct(server.accepted())));
-        for server in &servers {
-            let utilisation = server.utilisation(self.warmup, self.horizon);
-            audit((0.0..=1.0 + 1e-9).contains(&utilisation), || {
-                format!("a server was busy for {utilisation} of its capacity")
-            })?;
-            row.push(utilisation);
-        }
-        Ok(row)
-    }
-
-    /// Returns the server that takes a request which `attempted` has no room for.
-    #[inline]
-    fn other(
-        &self,
-        servers: &[Channels],
-        attempted: usize,
-        freed_by: f64,
-        redirect: &mut Pcg32,
-    ) -> Option<usize> {
-        let n = servers.len();
-        // Not a remainder: a division on every error would be felt.
-        let mut others = (attempted + 1..attempted + n).map(|k| if k < n { k } else { k - n });
-        match self.redirect {
-            Redirect::None => None,
-            Redirect::Next => others.find(|&k| servers[k].has_room(freed_by)),
-            Redirect::Random => {
-                let open: Vec<usize> = others.filter(|&k| servers[k].has_room(freed_by)).collect();
-                match open.len() {
-                    0 => None,
-                    n => Some(open[below(redirect, n as u32) as usize]),
-                }
-            }
-            Redirect::MostFree => (0..n)
-                .filter(|&k| k != attempted)
-                .map(|k| (servers[k].free(freed_by), std::cmp::Reverse(k)))
-                .max()
-                .filter(|&(free, _)| free > 0)
-                .map(|(_, std::cmp::Reverse(k))| k),
-        }
     }
 }

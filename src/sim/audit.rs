@@ -3,11 +3,14 @@
 //! A replication that breaks an invariant is a failed replication, never a row with a warning.
 
 /// Why a replication gave no row.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Failure {
     /// The event cap stopped it.
     #[error("more than {cap} arrivals before the horizon (raise `max_arrivals` if that is meant)")]
     TooManyArrivals { cap: u64 },
+    /// Nothing was left to count.
+    #[error("the warm-up up to {start} leaves nothing before the horizon, {horizon}")]
+    Warmup { start: f64, horizon: f64 },
     /// An invariant is broken: a fault of this program, to be reported.
     #[error("audit failed: {0}; this is a fault of balancelab, please report it")]
     Audit(String),

@@ -9,8 +9,8 @@ mod models;
 mod policies;
 
 pub use distributions::DISTRIBUTIONS;
-pub use experiment::{BASELINE, CLAIM, EXPERIMENT, PUBLISHED, REPLICATIONS, UNTIL};
-pub use models::MODELS;
+pub use experiment::{BASELINE, CLAIM, EXPERIMENT, PUBLISHED, REPLICATIONS, SELECT, UNTIL};
+pub use models::{MODELS, WARMUP};
 pub use policies::{CUSTOM_RULE, POLICIES, RULES};
 
 /// Something that a spec names, with the fields that its map may have.
@@ -83,6 +83,10 @@ pub enum Takes {
     Replications,
     /// A map with the fields of [`UNTIL`], or a list of them.
     Until,
+    /// A map with the fields of [`SELECT`].
+    Select,
+    /// A number, `auto`, or a map with the fields of [`WARMUP`].
+    Warmup,
     /// A label, or a map with the fields of [`BASELINE`].
     Baseline,
 }
@@ -169,6 +173,8 @@ impl Takes {
             Takes::Claims => "a list of claims".to_owned(),
             Takes::Replications => "a whole number of at least 1, or {min, max, until}".to_owned(),
             Takes::Until => "{response, half_width or relative}, or a list of them".to_owned(),
+            Takes::Select => "{response, delta}".to_owned(),
+            Takes::Warmup => "a number of at least 0, auto, or {arrivals: ..}".to_owned(),
             Takes::Baseline => "a label, or {policy, at}".to_owned(),
             Takes::Levels => "a map from axes to values".to_owned(),
         }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::design::{Design, DesignError, Filter};
+use crate::model::Response;
 use crate::rng::content_hash;
 
 use super::axes::{Swept, axis_help};
@@ -103,6 +104,11 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
         replications: least,
     };
     let baseline = statistics::baseline(&section, &context);
+    let good = |column: usize| {
+        let is = |response: &&Response| response.is_column(&whole.columns[column]);
+        whole.responses.iter().find(is).and_then(|response| response.good)
+    };
+    let select = statistics::select(&section, &context, &good);
     let (claims, source) = match section.node("published") {
         Some(node) => published(scope, node, &context),
         None => (Vec::new(), None),
@@ -115,6 +121,7 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
         common,
         adjust,
         baseline: baseline?,
+        select,
         confidence: confidence?,
         labels,
         design: design?,

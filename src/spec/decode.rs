@@ -1,10 +1,10 @@
 //! From sections of the tree to the plain parameters that models and policies take.
 
-use crate::model::{LossRouter, Model, Redirect};
+use crate::model::{LossRouter, Model, Redirect, Warmup};
 use crate::policy::{Alternate, Coin, Policy, Rule, Theta, Trigger};
 use crate::rng::Distribution;
 
-use super::catalog::{CUSTOM_RULE, DISTRIBUTIONS, MODELS, POLICIES, RULES};
+use super::catalog::{CUSTOM_RULE, DISTRIBUTIONS, MODELS, POLICIES, RULES, WARMUP};
 use super::diagnostic::near_or_all;
 use super::section::{Scope, Section};
 use super::yaml::{Node, Value};
@@ -20,7 +20,7 @@ pub fn model(scope: Scope, node: &Node) -> Option<Model> {
     let service = distribution(&section, "service");
     let speeds = section.numbers("speeds");
     let horizon = section.number("horizon");
-    let warmup = section.number("warmup");
+    let warmup = warmup(&section);
     let redirect = match section.choice("redirect") {
         "random" => Redirect::Random,
         "most_free" => Redirect::MostFree,
@@ -50,6 +50,17 @@ pub fn model(scope: Scope, node: &Node) -> Option<Model> {
         return None;
     }
     Some(model)
+}
+
+fn warmup(section: &Section) -> Option<Warmup> {
+    match section.node("warmup").map(|node| (&node.value, node)) {
+        Some((Value::Text(text), _)) if text == "auto" => Some(Warmup::Auto),
+        Some((Value::Map(_), node)) => {
+            let map = Section::open(section.scope, &WARMUP, Some(node), node.at);
+            map.integer("arrivals").map(Warmup::Arrivals)
+        }
+        _ => section.number("warmup").map(Warmup::Time),
+    }
 }
 
 /// Decodes a policy; nothing if it has faults, which are noted.

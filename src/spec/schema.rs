@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::catalog::{
     BASELINE, CLAIM, CUSTOM_RULE, DISTRIBUTIONS, Default, EXPERIMENT, Field, Kind, MODELS,
-    POLICIES, PUBLISHED, REPLICATIONS, RULES, Takes, UNTIL,
+    POLICIES, PUBLISHED, REPLICATIONS, RULES, SELECT, Takes, UNTIL, WARMUP,
 };
 
 /// Returns the JSON Schema (draft 2020-12) of a spec. Numbers may be swept wherever they stand.
@@ -147,6 +147,11 @@ fn takes(takes: &Takes) -> Value {
         Takes::Until => {
             let one = map(&UNTIL, false);
             json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]})
+        }
+        Takes::Select => map(&SELECT, false),
+        Takes::Warmup => {
+            let time = json!({"type": "number", "minimum": 0});
+            json!({"anyOf": [time, {"const": "auto"}, map(&WARMUP, true)]})
         }
         Takes::Baseline => json!({"anyOf": [{"type": "string"}, map(&BASELINE, false)]}),
         Takes::Levels => json!({"type": "object"}),

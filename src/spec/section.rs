@@ -334,6 +334,7 @@ impl<'a> Section<'a> {
                 (min, max, above)
             }
             Takes::Range { min, max } => (min, max, false),
+            Takes::Warmup => (0.0, f64::MAX, false),
             _ => (f64::MIN, f64::MAX, false),
         };
         match &node.value {

@@ -1,11 +1,12 @@
 //! What a spec says of statistics: replications, stopping, common random numbers, the baseline.
 
 use crate::design::Level;
-use crate::stats::Moments;
 use crate::stats::multiple::Adjust;
+use crate::stats::selection::Selection;
 use crate::stats::stopping::{Condition, Rule, Target};
+use crate::stats::{Good, Moments};
 
-use super::catalog::{BASELINE, REPLICATIONS, UNTIL};
+use super::catalog::{BASELINE, REPLICATIONS, SELECT, UNTIL};
 use super::diagnostic::near_or_all;
 use super::published::{Context, levels};
 use super::section::{Scope, Section};
@@ -16,6 +17,8 @@ use super::yaml::{Node, Value};
 pub enum Replications {
     Fixed(u32),
     Until(Rule),
+    /// Rows that are batches of one run.
+    Batches(u32),
 }
 
 impl Replications {
@@ -23,7 +26,7 @@ impl Replications {
     /// last is the most it gets.
     pub fn checkpoints(&self) -> Vec<u32> {
         match self {
-            Replications::Fixed(n) => vec![*n],
+            Replications::Fixed(n) | Replications::Batches(n) => vec![*n],
             Replications::Until(rule) => rule.checkpoints().collect(),
         }
     }
@@ -31,7 +34,7 @@ impl Replications {
     /// Returns whether a point with these moments of its columns, at a checkpoint, is precise.
     pub fn precise(&self, moments: &[Moments]) -> bool {
         match self {
-            Replications::Fixed(_) => true,
+            Replications::Fixed(_) | Replications::Batches(_) => true,
             Replications::Until(rule) => rule.satisfied(moments),
         }
     }
@@ -40,8 +43,11 @@ impl Replications {
 impl std::fmt::Display for Replications {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self, self.checkpoints()[..].first(), self.checkpoints()[..].last()) {
-            (Replications::Until(_), Some(least), Some(most)) => write!(f, "{least} to {most}"),
-            (_, _, most) => write!(f, "{}", most.copied().unwrap_or_default()),
+            (Replications::Until(_), Some(least), Some(most)) => {
+                write!(f, "{least} to {most} replications")
+            }
+            (Replications::Batches(n), ..) => write!(f, "{n} batches of one run"),
+            (_, _, most) => write!(f, "{} replications", most.copied().unwrap_or_default()),
         }
     }
 }
@@ -55,6 +61,26 @@ pub enum CommonRandomNumbers {
     All,
     /// Nothing.
     None,
+}
+
+/// The search for the best point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Select {
+    /// Position of the response's column.
+    pub column: usize,
+    pub good: Good,
+    /// Smallest difference that matters, in the response's unit.
+    pub delta: f64,
+    pub confidence: f64,
+    /// The procedure before its first replication; it is known to be possible.
+    fresh: Selection,
+}
+
+impl Select {
+    /// Returns the procedure before its first replication.
+    pub fn start(&self) -> Selection {
+        self.fresh.clone()
+    }
 }
 
 /// What the other points of a scenario are compared with.
@@ -78,7 +104,19 @@ pub(super) fn replications(
     };
     let until = Section::open(scope, &REPLICATIONS, Some(node), node.at);
     let (min, max) = (until.integer("min"), until.integer("max"));
-    let conditions = until.required("until")?;
+    let batches = until.integer("batches");
+    let given = ["max", "until", "batches"].map(|field| until.node(field).is_some());
+    let conditions = match given {
+        [true, true, false] => until.node("until")?,
+        [false, false, true] => return batches.map(|n| Replications::Batches(n as u32)),
+        _ => {
+            let help = "write `{max: 1000, until: {response: .., half_width: ..}}` or \
+                        `{batches: 30}`";
+            let message = "`replications` has `max` and `until`, or `batches` alone";
+            scope.faults.add(node.at, message, help.to_owned());
+            return None;
+        }
+    };
     let one = std::slice::from_ref(conditions);
     let list = if let Value::List(list) = &conditions.value { list } else { one };
     let conditions: Vec<Option<Condition>> =
@@ -116,6 +154,35 @@ fn condition(scope: Scope, node: &Node, columns: &[String]) -> Option<Condition>
     let target = half_width.map(Target::HalfWidth).or(relative.map(Target::Relative));
     Some(Condition { response: response?, target: target? })
 }
+
+/// Decodes `select:`; nothing if it is left out or has faults, which are noted.
+pub(super) fn select(section: &Section, context: &Context, good: &Goodness) -> Option<Select> {
+    let scope = section.scope;
+    let node = section.node("select")?;
+    let map = Section::open(scope, &SELECT, Some(node), node.at);
+    let (name, delta) = (map.text("response"), map.number("delta"));
+    let (confidence, first_stage) = (map.number("confidence"), map.integer("first_stage"));
+    let (name, delta, confidence, first) = (name?, delta?, confidence?, first_stage? as u32);
+    let fault = |field: &str, message: String, help: &str| {
+        scope.faults.add(map.at(field), message, help.to_owned());
+        None
+    };
+    let column = context.columns.iter().position(|column| column == name);
+    let Some((column, good)) = column.and_then(|column| Some((column, good(column)?))) else {
+        let known = (0..context.columns.len()).filter(|&column| good(column).is_some());
+        let known: Vec<&str> = known.map(|column| context.columns[column].as_str()).collect();
+        let help = near_or_all(name, known.iter().copied(), "there are");
+        return fault("response", format!("no response `{name}` has good and bad values"), &help);
+    };
+    let points = context.design?.len() as usize;
+    match Selection::new(points, first, delta, confidence, good) {
+        Ok(fresh) => Some(Select { column, good, delta, confidence, fresh }),
+        Err(error) => fault("confidence", error.to_string(), "select among fewer points"),
+    }
+}
+
+/// Tells which values of a column's response are the good ones.
+pub(super) type Goodness<'a> = dyn Fn(usize) -> Option<Good> + 'a;
 
 /// Decodes `baseline:`; the first policy where it is left out.
 pub(super) fn baseline(section: &Section, context: &Context) -> Option<Baseline> {

@@ -34,7 +34,7 @@ pub const MAX_SYSTEMS: usize = 4096;
 pub const FIRST_STAGE: u32 = 20;
 
 /// A selection under way, fed replication by replication.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
     first_stage: u32,
     delta: f64,

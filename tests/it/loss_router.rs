@@ -1,6 +1,6 @@
 //! The loss router: exact invariants path by path, and two independent simulators.
 
-use balancelab::model::{LossRouter, Model, Redirect};
+use balancelab::model::{LossRouter, Model, Redirect, Warmup};
 use balancelab::policy::{Alternate, Coin, Policy, Rule, Theta, Trigger};
 use balancelab::rng::{Distribution, Pcg32, Role, Sampler, StreamKey, below, unit};
 use balancelab::stats::Moments;
@@ -19,7 +19,7 @@ fn scenario(channels: &[u32], service: Distribution, horizon: f64) -> LossRouter
         service,
         horizon,
         speeds: Vec::new(),
-        warmup: 0.0,
+        warmup: Warmup::Time(0.0),
         redirect: Redirect::Next,
         departure_first: true,
         max_arrivals: 1 << 40,

@@ -2,12 +2,17 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bad_input;
+mod comparisons;
 mod distributions;
 mod floors;
 mod loss_router;
 mod program;
 mod readme;
 mod reproducible;
+mod selection;
 mod statistics;
+mod stopping;
 mod sweeps;
 mod theory;
+mod theory_column;
+mod warmup;

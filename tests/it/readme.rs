@@ -145,7 +145,7 @@ fn the_files_and_columns_that_it_names_are_those_written() {
         let row = row.unwrap_or_else(|| panic!("the README has no row for {file}"));
         row.rsplit('|').nth(1).unwrap().replace("one per axis", "`alpha`")
     };
-    for file in ["summary.csv", "claims.csv"] {
+    for file in ["summary.csv", "comparisons.csv", "best.csv", "claims.csv"] {
         let csv = String::from_utf8(place.bytes(&format!("results/quickstart/{file}"))).unwrap();
         let columns: Vec<String> =
             csv.lines().next().unwrap().split(',').map(|column| format!("`{column}`")).collect();

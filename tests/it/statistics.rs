@@ -13,7 +13,7 @@ use balancelab::stats::stopping::{Condition, Rule, Target};
 use balancelab::stats::warmup::{BATCH, mser};
 use balancelab::stats::{Good, Interval, Moments};
 use rand::SeedableRng;
-use rand_distr::{Distribution, Exp1, StandardNormal, StandardUniform};
+use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg32;
 use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF, Normal, StudentsT};
 
@@ -205,32 +205,6 @@ fn intervals_of_stopped_runs_keep_their_coverage() {
         assert!(coverage < 0.95 + noise(0.95, trials), "{needed}: {coverage}");
         let least = f64::from(needed).max(20.0);
         assert!(taken < 1.15 * least, "{needed}: {taken}");
-    }
-}
-
-fn exponential(rng: &mut Pcg32) -> f64 {
-    Exp1.sample(rng)
-}
-
-fn loss(rng: &mut Pcg32) -> f64 {
-    let uniform: f64 = StandardUniform.sample(rng);
-    f64::from(u8::from(uniform < 0.2))
-}
-
-/// Measures the table in the docs of `stats::stopping`.
-#[test]
-#[ignore = "a study of two minutes, not a check"]
-#[allow(clippy::print_stdout)]
-fn stopping_study() {
-    const TRIALS: u32 = 100_000;
-    println!("| n* | normal | replications | exponential | loss |\n|---|---|---|---|---|");
-    for needed in [10, 20, 30, 40, 50, 70, 100, 200, 500] {
-        let at = |moments, value| sequential(TRIALS, needed, moments, &mut stream(6), value);
-        let (normal, taken) = at((0.0, 1.0), normal);
-        let (exponential, _) = at((1.0, 1.0), exponential);
-        let (loss, _) = at((0.2, 0.4), loss);
-        let [normal, exponential, loss] = [normal, exponential, loss].map(|share| 100.0 * share);
-        println!("| {needed} | {normal:.1} % | {taken:.0} | {exponential:.1} % | {loss:.1} % |");
     }
 }
 

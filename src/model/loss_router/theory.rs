@@ -1,6 +1,6 @@
 //! What theory says of a loss router, where it says something.
 
-use super::{LossRouter, RESPONSES, Redirect};
+use super::{LossRouter, RESPONSES, Redirect, Warmup};
 use crate::policy::Policy;
 use crate::rng::Distribution;
 use crate::theory::{LossNetwork, LossPolicy, LossRedirect, erlang_b};
@@ -20,7 +20,10 @@ impl LossRouter {
         let Distribution::Exponential { mean: interarrival } = self.interarrival else {
             return values.list();
         };
-        values.set("arrivals", 0, (self.horizon - self.warmup) / interarrival);
+        if let Warmup::Time(start) = self.warmup {
+            values.set("arrivals", 0, (self.horizon - start) / interarrival);
+            values.set("counted_from", 0, start);
+        }
         let equal = self.speeds.iter().all(|&speed| speed == self.speed(0));
         if equal && self.redirect != Redirect::None {
             let channels = self.channels.iter().sum();

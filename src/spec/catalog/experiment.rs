@@ -1,6 +1,7 @@
 //! The sections around models and policies.
 
 use super::{ANY, Default, Field, Kind, NOT_NEGATIVE, POSITIVE, Takes};
+use crate::stats::selection::FIRST_STAGE;
 use crate::stats::stopping::FIRST;
 
 /// The spec itself.
@@ -58,7 +59,8 @@ pub const EXPERIMENT: Kind = Kind {
             default: Default::Integer(100),
             unit: "",
             about: "independent runs of every point; or as many as it takes, \
-                    `{min: 30, max: 1000, until: {response: errors_pct, half_width: 0.05}}`",
+                    `{min: 30, max: 1000, until: {response: errors_pct, half_width: 0.05}}`; or \
+                    one long run, `{batches: 30}`",
         },
         Field {
             name: "common_random_numbers",
@@ -84,6 +86,14 @@ pub const EXPERIMENT: Kind = Kind {
             about: "how comparisons with the baseline are adjusted for being many in a scenario",
         },
         Field {
+            name: "select",
+            takes: Takes::Select,
+            default: Default::Absent,
+            unit: "",
+            about: "search for the best point, which spares replications of the others; \
+                    `replications` is the most of each",
+        },
+        Field {
             name: "confidence",
             takes: Takes::Number { min: 0.5, max: 0.999_999, above: false },
             default: Default::Number(0.95),
@@ -103,7 +113,7 @@ pub const EXPERIMENT: Kind = Kind {
 /// Replications until precise.
 pub const REPLICATIONS: Kind = Kind {
     name: "replications",
-    about: "as many independent runs of a point as it takes to be precise",
+    about: "as many independent runs of a point as it takes to be precise, or one run in batches",
     fields: &[
         Field {
             name: "min",
@@ -115,16 +125,24 @@ pub const REPLICATIONS: Kind = Kind {
         Field {
             name: "max",
             takes: Takes::Integer { min: 2, max: u32::MAX as u64 },
-            default: Default::Required,
+            default: Default::Absent,
             unit: "replications",
-            about: "the most",
+            about: "the most; with `until`",
         },
         Field {
             name: "until",
             takes: Takes::Until,
-            default: Default::Required,
+            default: Default::Absent,
             unit: "",
             about: "what must be precise: a response and its half-width, or a list of them",
+        },
+        Field {
+            name: "batches",
+            takes: Takes::Integer { min: 2, max: 100_000 },
+            default: Default::Absent,
+            unit: "batches",
+            about: "equal parts of one run's time after the warm-up, each a row; neither `max` nor \
+                    `until` then",
         },
     ],
 };
@@ -176,6 +194,42 @@ pub const BASELINE: Kind = Kind {
             default: Default::Absent,
             unit: "",
             about: "values of its axes; its first point in a scenario where left out",
+        },
+    ],
+};
+
+/// The search for the best point.
+pub const SELECT: Kind = Kind {
+    name: "select",
+    about: "the search for the best of all points",
+    fields: &[
+        Field {
+            name: "response",
+            takes: Takes::Text,
+            default: Default::Required,
+            unit: "",
+            about: "column of the response to be best in; one that has good values",
+        },
+        Field {
+            name: "delta",
+            takes: POSITIVE,
+            default: Default::Required,
+            unit: "of the response",
+            about: "smallest difference that matters",
+        },
+        Field {
+            name: "confidence",
+            takes: Takes::Number { min: 0.5, max: 0.999_999, above: false },
+            default: Default::Number(0.95),
+            unit: "probability",
+            about: "probability of naming the best, where it is better by delta",
+        },
+        Field {
+            name: "first_stage",
+            takes: Takes::Integer { min: 2, max: 10_000 },
+            default: Default::Integer(FIRST_STAGE as u64),
+            unit: "replications",
+            about: "replications of every point before any is left behind",
         },
     ],
 };

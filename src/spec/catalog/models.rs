@@ -1,6 +1,6 @@
 //! Models.
 
-use super::{Default, Field, Kind, MAX_WHOLE, NOT_NEGATIVE, POSITIVE, Takes};
+use super::{Default, Field, Kind, MAX_WHOLE, POSITIVE, Takes};
 
 /// The systems that can be simulated.
 pub const MODELS: &[Kind] = &[Kind {
@@ -45,10 +45,12 @@ pub const MODELS: &[Kind] = &[Kind {
         },
         Field {
             name: "warmup",
-            takes: NOT_NEGATIVE,
+            takes: Takes::Warmup,
             default: Default::Number(0.0),
             unit: "time",
-            about: "start of the count, before `horizon`; the system then is as it has become",
+            about: "what isn't counted at the start: up to a time, up to an arrival \
+                    ({arrivals: 1000}), or up to where MSER-5 finds that requests refused or \
+                    redirected have settled (auto)",
         },
         Field {
             name: "redirect",
@@ -75,3 +77,16 @@ pub const MODELS: &[Kind] = &[Kind {
         },
     ],
 }];
+
+/// A warm-up by arrivals.
+pub const WARMUP: Kind = Kind {
+    name: "warmup",
+    about: "what isn't counted at the start of a replication",
+    fields: &[Field {
+        name: "arrivals",
+        takes: Takes::Integer { min: 0, max: MAX_WHOLE },
+        default: Default::Required,
+        unit: "requests",
+        about: "requests before the count",
+    }],
+};

@@ -1,0 +1,256 @@
+//! The kernel of the loss router: one replication, arrival by arrival.
+//!
+//! A replication is counted in periods: what comes before the first is the warm-up, and each
+//! period gives a row. A period's end resets the counts and leaves the system as it has become.
+
+use super::{LossRouter, Redirect, Warmup};
+use crate::policy::{Outcome, Policy, Router};
+use crate::rng::{AliasTable, Draw, Invalid, Pcg32, Role, Sampler, StreamKey, below};
+use crate::sim::{Channels, Failure, audit};
+use crate::stats::warmup::{BATCH, mser};
+
+/// A scenario of the loss router, ready to run.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    model: LossRouter,
+    interarrival: Sampler,
+    service: Sampler,
+}
+
+impl LossRouter {
+    /// Returns the scenario with its distributions compiled.
+    ///
+    /// # Errors
+    /// [`Invalid`] names the parameter that a distribution can't have.
+    pub fn compile(&self) -> Result<Compiled, Invalid> {
+        Ok(Compiled {
+            interarrival: self.interarrival.sampler()?,
+            service: self.service.sampler()?,
+            model: self.clone(),
+        })
+    }
+}
+
+impl Compiled {
+    /// Simulates one replication, its time after the warm-up cut into `periods` ≥ 1 equal ones,
+    /// and returns a row for each.
+    pub(in crate::model) fn replicate(
+        &self,
+        policy: &Policy,
+        streams: &StreamKey,
+        periods: u32,
+    ) -> Result<Vec<Vec<f64>>, Failure> {
+        let start = match self.model.warmup {
+            Warmup::Time(time) => time,
+            Warmup::Arrivals(n) => self.time_of_arrival(n, streams),
+            Warmup::Auto => {
+                let mut failed = Vec::new();
+                let note = |outcome| failed.push(f64::from(outcome != Outcome::Accepted));
+                self.run(policy, streams, &[0.0, self.model.horizon], note)?;
+                let cut = mser(&failed, BATCH).map_or(0, |cut| cut.dropped);
+                self.time_of_arrival(cut as u64, streams)
+            }
+        };
+        let left = self.model.horizon - start;
+        if left <= 0.0 {
+            return Err(Failure::Warmup { start, horizon: self.model.horizon });
+        }
+        let inner = (1..periods).map(|i| start + left * f64::from(i) / f64::from(periods));
+        let edges: Vec<f64> =
+            [start].into_iter().chain(inner).chain([self.model.horizon]).collect();
+        self.run(policy, streams, &edges, |_| {})
+    }
+
+    /// Returns the time of the `n`th arrival of a replication, or 0 for n = 0.
+    fn time_of_arrival(&self, n: u64, streams: &StreamKey) -> f64 {
+        let mut stream = streams.stream(Role::Arrivals);
+        (0..n).map(|_| self.interarrival.sample(&mut stream)).sum()
+    }
+
+    fn run(
+        &self,
+        policy: &Policy,
+        streams: &StreamKey,
+        edges: &[f64],
+        note: impl FnMut(Outcome),
+    ) -> Result<Vec<Vec<f64>>, Failure> {
+        match policy {
+            Policy::Coin(coin) => self.route(coin.router(), streams, edges, note),
+            Policy::Trigger(trigger) => self.route(trigger.router(), streams, edges, note),
+            Policy::Alternate(alternate) => {
+                let servers = self.model.channels.len();
+                self.route(alternate.router(servers), streams, edges, note)
+            }
+            Policy::Theta(theta) => self.route(theta.router(), streams, edges, note),
+        }
+    }
+
+    fn route(
+        &self,
+        router: impl Router,
+        streams: &StreamKey,
+        edges: &[f64],
+        note: impl FnMut(Outcome),
+    ) -> Result<Vec<Vec<f64>>, Failure> {
+        // The published systems draw both times from tables; compiled for that alone, the kernel
+        // has no branch on the kind of distribution.
+        match (&self.interarrival, &self.service) {
+            (Sampler::Alias(interarrival), Sampler::Alias(service)) => {
+                let draws: (&AliasTable, &AliasTable) = (interarrival, service);
+                self.model.simulate(draws, router, streams, edges, note)
+            }
+            draws => self.model.simulate(draws, router, streams, edges, note),
+        }
+    }
+}
+
+/// Counts of a period.
+#[derive(Default)]
+struct Counts {
+    arrivals: u64,
+    errors: u64,
+    refusals: u64,
+    switches: u64,
+}
+
+impl LossRouter {
+    /// Simulates up to the last of the rising `edges`, and returns a row for each period between
+    /// two; tells `note` what becomes of each request.
+    fn simulate<D: Draw, R: Router>(
+        &self,
+        (interarrival, service): (&D, &D),
+        mut router: R,
+        streams: &StreamKey,
+        edges: &[f64],
+        mut note: impl FnMut(Outcome),
+    ) -> Result<Vec<Vec<f64>>, Failure> {
+        let mut arrivals_stream = streams.stream(Role::Arrivals);
+        let mut service_stream = streams.stream(Role::Service);
+        let mut routing_stream = streams.stream(Role::Routing);
+        let mut redirect_stream = streams.stream(Role::Redirect);
+        let mut servers: Vec<Channels> = self.channels.iter().map(|&n| Channels::new(n)).collect();
+        let pace: Vec<f64> = (0..servers.len()).map(|k| 1.0 / self.speed(k)).collect();
+        let horizon = edges[edges.len() - 1];
+        let mut rows = Vec::with_capacity(edges.len() - 1);
+        let mut counts = Counts::default();
+        // The edges passed, and the next.
+        let mut passed = usize::from(edges[0] <= 0.0);
+        let mut edge = edges[passed];
+        let mut before = 0;
+        let mut last = None;
+        let mut now = 0.0;
+        loop {
+            now += interarrival.draw(&mut arrivals_stream);
+            while now > edge {
+                if passed > 0 {
+                    let period = (edges[passed - 1], edge);
+                    rows.push(self.row(&counts, &servers, &router, period)?);
+                }
+                before += counts.arrivals;
+                counts = Counts::default();
+                servers.iter_mut().for_each(|server| server.restart(edge));
+                router.restart();
+                passed += 1;
+                edge = edges.get(passed).copied().unwrap_or(f64::INFINITY);
+            }
+            if now > horizon {
+                return Ok(rows);
+            }
+            if before + counts.arrivals == self.max_arrivals {
+                return Err(Failure::TooManyArrivals { cap: self.max_arrivals });
+            }
+            counts.arrivals += 1;
+            let size = service.draw(&mut service_stream);
+            let freed_by = if self.departure_first { now } else { now.next_down() };
+            let attempted = router.route(&mut routing_stream);
+            counts.switches += u64::from(last.is_some_and(|last| last != attempted));
+            last = Some(attempted);
+            let outcome = if servers[attempted].has_room(freed_by) {
+                servers[attempted].accept(now, now + size * pace[attempted]);
+                Outcome::Accepted
+            } else {
+                match self.other(&servers, attempted, freed_by, &mut redirect_stream) {
+                    Some(other) => {
+                        servers[other].accept(now, now + size * pace[other]);
+                        counts.errors += 1;
+                        Outcome::Redirected(other)
+                    }
+                    None => {
+                        counts.refusals += 1;
+                        Outcome::Refused
+                    }
+                }
+            };
+            note(outcome);
+            router.learn(attempted, outcome);
+        }
+    }
+
+    /// Returns a value per column for a period that ends now, after checking what must hold.
+    fn row(
+        &self,
+        counts: &Counts,
+        servers: &[Channels],
+        router: &impl Router,
+        (start, end): (f64, f64),
+    ) -> Result<Vec<f64>, Failure> {
+        let Counts { arrivals, errors, refusals, switches } = *counts;
+        let accepted: u64 = servers.iter().map(Channels::accepted).sum();
+        audit(arrivals == accepted + refusals, || {
+            format!("{arrivals} arrivals are not {accepted} accepted and {refusals} refused")
+        })?;
+        audit(errors <= accepted, || format!("{errors} errors among {accepted} accepted"))?;
+        let pct = |count: u64| 100.0 * count as f64 / arrivals as f64;
+        let (theta_final, theta_sum) = router.theta().unwrap_or((f64::NAN, f64::NAN));
+        let mut row = vec![
+            arrivals as f64,
+            pct(errors),
+            pct(refusals),
+            pct(accepted),
+            pct(switches),
+            theta_final,
+            theta_sum / arrivals as f64,
+            start,
+        ];
+        row.extend(servers.iter().map(|server| pct(server.accepted())));
+        for server in servers {
+            let utilisation = server.utilisation(start, end);
+            audit((-1e-9..=1.0 + 1e-9).contains(&utilisation), || {
+                format!("a server was busy for {utilisation} of its capacity")
+            })?;
+            row.push(utilisation.max(0.0));
+        }
+        Ok(row)
+    }
+
+    /// Returns the server that takes a request which `attempted` has no room for.
+    #[inline]
+    fn other(
+        &self,
+        servers: &[Channels],
+        attempted: usize,
+        freed_by: f64,
+        redirect: &mut Pcg32,
+    ) -> Option<usize> {
+        let n = servers.len();
+        // Not a remainder: a division on every error would be felt.
+        let mut others = (attempted + 1..attempted + n).map(|k| if k < n { k } else { k - n });
+        match self.redirect {
+            Redirect::None => None,
+            Redirect::Next => others.find(|&k| servers[k].has_room(freed_by)),
+            Redirect::Random => {
+                let open: Vec<usize> = others.filter(|&k| servers[k].has_room(freed_by)).collect();
+                match open.len() {
+                    0 => None,
+                    n => Some(open[below(redirect, n as u32) as usize]),
+                }
+            }
+            Redirect::MostFree => (0..n)
+                .filter(|&k| k != attempted)
+                .map(|k| (servers[k].free(freed_by), std::cmp::Reverse(k)))
+                .max()
+                .filter(|&(free, _)| free > 0)
+                .map(|(_, std::cmp::Reverse(k))| k),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `select:` through the program.
+
+use crate::program::Place;
+
+const SPEC: &str = "
+name: best
+seed: 11
+model:
+  loss_router: {channels: [2, 4], interarrival: {poisson: 15}, service: {poisson: 80}, horizon: 30_000}
+policies:
+  - coin: 0.333
+  - trigger
+  - theta: {rule: j, max_run: 2, alpha: {values: [0.0005, 0.01, 0.5]}}
+replications: 2000
+select: {response: errors_pct, delta: 0.5}
+";
+
+#[test]
+fn the_best_point_is_named_and_others_are_spared() {
+    let place = Place::new();
+    place.write("best.yaml", SPEC);
+    let out = place.fine(&["best.yaml", "--out", "a"]);
+    assert!(out.contains("selected: theta alpha 0.01 has the least errors_pct"), "{out}");
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&place.bytes("a/manifest.json")).unwrap();
+    let selected = &manifest["selected"];
+    assert_eq!(selected["point"], 3);
+    let (rows, most) =
+        (selected["rows"].as_u64().unwrap(), selected["most_replications"].as_u64().unwrap());
+    assert_eq!(place.parquet("a/replications.parquet").height() as u64, rows);
+    assert!(rows < 5 * most, "{rows} of {}", 5 * most);
+}
+
+#[test]
+fn rows_do_not_depend_on_threads_and_are_those_of_a_run_without_selection() {
+    let place = Place::new();
+    place.write("best.yaml", SPEC);
+    for threads in ["1", "2", "8"] {
+        place.fine(&["best.yaml", "--quiet", "--threads", threads, "--out", threads]);
+    }
+    for threads in ["2", "8"] {
+        let other = place.bytes(&format!("{threads}/replications.parquet"));
+        assert!(place.bytes("1/replications.parquet") == other);
+    }
+    let frame = place.parquet("1/replications.parquet");
+    let last = frame.height() - 1;
+    let cell = |column: &str| frame.column(column).unwrap().get(last).unwrap().to_string();
+    let arguments = ["--point", &cell("point"), "--replication", &cell("replication"), "--json"];
+    let replay = place.fine(&[&["replay", "best.yaml"], &arguments[..]].concat());
+    let replay: serde_json::Value = serde_json::from_str(&replay).unwrap();
+    let errors = frame.column("errors_pct").unwrap().get(last).unwrap();
+    assert_eq!(replay["errors_pct"].as_f64(), errors.extract::<f64>());
+}
+
+#[test]
+fn a_search_that_runs_out_says_so() {
+    let place = Place::new();
+    place.write("best.yaml", SPEC);
+    let out = place.fine(&[
+        "best.yaml",
+        "--out",
+        "a",
+        "--replications",
+        "20",
+        "--set",
+        "select.delta=0.001",
+    ]);
+    assert!(out.contains("undecided which point has the least errors_pct"), "{out}");
+}
+
+#[test]
+fn a_response_without_good_values_is_refused() {
+    let place = Place::new();
+    place.write("best.yaml", SPEC);
+    let said = place.run(&["check", "best.yaml", "--set", "select.response=arrivals"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("no response `arrivals` has good and bad values"), "{}", said.err);
+}
