@@ -76,7 +76,7 @@ fn dispatch(command: Command) -> anyhow::Result<End> {
 fn check(args: &args::Check) -> anyhow::Result<End> {
     let mut end = End::Fine;
     for path in &args.specs {
-        match load(&SpecArgs { spec: path.clone(), set: args.set.clone(), ..SpecArgs::default() }) {
+        match load(&SpecArgs { spec: path.clone(), changes: args.changes.clone() }) {
             Ok(experiment) => {
                 let points = report::grouped(f64::from(experiment.points()));
                 print(&format!("{}: fine, {points} points\n", path.display()))?;
@@ -158,7 +158,7 @@ fn load(args: &SpecArgs) -> anyhow::Result<Experiment> {
     let read = move |file: &str| {
         std::fs::read_to_string(folder.join(file)).map_err(|error| error.to_string())
     };
-    let overrides = args.overrides().map_err(Usage)?;
+    let overrides = args.changes.overrides().map_err(Usage)?;
     Ok(spec::load(&name, text, &overrides, &read)?)
 }
 

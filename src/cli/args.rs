@@ -70,7 +70,16 @@ pub(super) struct SpecArgs {
     /// The YAML file that describes the experiment.
     pub(super) spec: PathBuf,
     #[command(flatten)]
-    pub(super) set: Changes,
+    pub(super) changes: Changes,
+}
+
+/// What is changed in a spec before it is checked.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Changes {
+    /// Set a field of the spec, such as model.loss_router.horizon=10000 or
+    /// policies.LABEL.alpha=0.01. Repeatable.
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(super) set: Vec<String>,
     /// Seed to use instead of the file's.
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
@@ -79,21 +88,12 @@ pub(super) struct SpecArgs {
     pub(super) replications: Option<u32>,
 }
 
-#[derive(Clone, Debug, Default, Args)]
-pub(super) struct Changes {
-    /// Set a field of the spec, such as model.loss_router.horizon=10000 or
-    /// policies.LABEL.alpha=0.01. Repeatable.
-    #[arg(long, value_name = "PATH=VALUE")]
-    pub(super) set: Vec<String>,
-}
-
-impl SpecArgs {
+impl Changes {
     pub(super) fn overrides(&self) -> Result<Vec<Override>, String> {
         let parse = |argument: &String| {
             Override::parse(argument).map_err(|error| format!("--set {argument}: {error}"))
         };
-        let mut overrides: Vec<Override> =
-            self.set.set.iter().map(parse).collect::<Result<_, _>>()?;
+        let mut overrides: Vec<Override> = self.set.iter().map(parse).collect::<Result<_, _>>()?;
         overrides.extend(self.seed.map(|seed| Override::top("seed", seed)));
         overrides.extend(self.replications.map(|n| Override::top("replications", n)));
         Ok(overrides)
@@ -150,7 +150,7 @@ pub(super) struct Check {
     #[arg(required = true)]
     pub(super) specs: Vec<PathBuf>,
     #[command(flatten)]
-    pub(super) set: Changes,
+    pub(super) changes: Changes,
 }
 
 #[derive(Debug, Args)]
@@ -159,13 +159,7 @@ pub(super) struct Verify {
     #[arg(required = true)]
     pub(super) specs: Vec<PathBuf>,
     #[command(flatten)]
-    pub(super) set: Changes,
-    /// Seed to use instead of the files'.
-    #[arg(long, value_name = "S")]
-    pub(super) seed: Option<u64>,
-    /// Replications of every point, instead of the files'.
-    #[arg(long, value_name = "N")]
-    pub(super) replications: Option<u32>,
+    pub(super) changes: Changes,
     /// Folder for each spec's claims.csv, as DIR/NAME/claims.csv; nothing is written by default.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,

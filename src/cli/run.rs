@@ -81,7 +81,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         "wall_seconds": seconds,
         "cpu_seconds": cpu.elapsed().as_secs_f64(),
         "threads": threads(args.effort.threads),
-        "overrides": args.spec.overrides().map_err(Usage)?.iter().map(|change| &change.flag).collect::<Vec<_>>(),
+        "overrides": args.spec.changes.overrides().map_err(Usage)?.iter().map(|change| &change.flag).collect::<Vec<_>>(),
         "spec": experiment.text,
     }))?;
     if args.output.json {
@@ -220,10 +220,10 @@ pub(super) fn name_failures(
 
 fn replay_line(spec: &SpecArgs, failed: &Failed) -> String {
     let mut line = format!("balancelab replay {}", quoted(&spec.spec));
-    for set in &spec.set.set {
+    for set in &spec.changes.set {
         line += &format!(" --set {}", quoted(&PathBuf::from(set)));
     }
-    if let Some(seed) = spec.seed {
+    if let Some(seed) = spec.changes.seed {
         line += &format!(" --seed {seed}");
     }
     line + &format!(" --point {} --replication {}", failed.point, failed.replication)

@@ -16,12 +16,8 @@ use crate::stats::Moments;
 
 pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
     // All specs are checked before any is run.
-    let spec_args = |path: &std::path::PathBuf| SpecArgs {
-        spec: path.clone(),
-        set: args.set.clone(),
-        seed: args.seed,
-        replications: args.replications,
-    };
+    let spec_args =
+        |path: &std::path::PathBuf| SpecArgs { spec: path.clone(), changes: args.changes.clone() };
     let specs: Vec<SpecArgs> = args.specs.iter().map(spec_args).collect();
     let experiments = specs.iter().map(load).collect::<anyhow::Result<Vec<_>>>()?;
     let cancel = cancel_on_signal()?;
