@@ -178,8 +178,12 @@ pub fn selected(experiment: &Experiment, rule: &Select, selected: &Selected) -> 
 
 /// Returns the table of comparisons with the baseline, of the shown points.
 pub fn comparisons(experiment: &Experiment, kept: &Kept) -> String {
+    let apart = match kept.without_baseline {
+        0 => String::new(),
+        n => format!("{} scenarios have no baseline and no comparisons\n", grouped(n as f64)),
+    };
     if kept.comparisons.is_empty() {
-        return String::new();
+        return apart;
     }
     let axes = experiment.design.columns();
     let mut header = vec!["policy".to_owned()];
@@ -205,8 +209,11 @@ pub fn comparisons(experiment: &Experiment, kept: &Kept) -> String {
         row.push(comparison.variance_reduction.map_or(String::new(), |by| format!("{by:.1}")));
         table.add_row(row);
     }
-    let baseline = &experiment.labels[experiment.baseline.policy];
-    let mut text = format!("\nagainst {baseline}, replication by replication\n");
+    let mut baseline = experiment.labels[experiment.baseline.policy].clone();
+    for (axis, level) in &experiment.baseline.at {
+        baseline += &format!(" at {axis} {level}");
+    }
+    let mut text = format!("\nagainst {baseline}, replication by replication\n{apart}");
     if !table.is_empty() {
         text += &format!("{table}\n");
     }

@@ -40,7 +40,9 @@ impl Case {
                 CommonRandomNumbers::Scenario => model.scenario(),
                 CommonRandomNumbers::All => content_hash(b"all points"),
                 CommonRandomNumbers::None => {
-                    content_hash(format!("{:032x} {policy:?}", model.scenario()).as_bytes())
+                    let label = &experiment.labels[point.policy];
+                    let key = format!("{:032x} {label:?} {policy:?}", model.scenario());
+                    content_hash(key.as_bytes())
                 }
             },
             columns: experiment

@@ -44,6 +44,15 @@ pub struct Best {
     pub with_best: WithBest,
 }
 
+/// What a scenario came to.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    pub(super) comparisons: Vec<Comparison>,
+    pub(super) best: Vec<Best>,
+    /// Whether it has points but not the baseline's.
+    pub(super) without_baseline: bool,
+}
+
 /// The samples of the scenario whose points are coming.
 pub(super) struct Scenario<'a> {
     experiment: &'a Experiment,
@@ -71,9 +80,9 @@ impl<'a> Scenario<'a> {
     }
 
     /// Takes a new point in; returns what the scenario before it came to, if this begins another.
-    pub(super) fn begin(&mut self, point: u32) -> (Vec<Comparison>, Vec<Best>) {
+    pub(super) fn begin(&mut self, point: u32) -> Ended {
         let number = Some(self.experiment.design.point(point).scenario);
-        let ended = if self.number == number { Default::default() } else { self.end() };
+        let ended = if self.number == number { Ended::default() } else { self.end() };
         self.number = number;
         self.samples.push(Sample { point, values: vec![Vec::new(); self.directed.len()] });
         ended
@@ -115,12 +124,15 @@ impl<'a> Scenario<'a> {
     }
 
     /// Ends the scenario and returns what it came to.
-    pub(super) fn end(&mut self) -> (Vec<Comparison>, Vec<Best>) {
+    pub(super) fn end(&mut self) -> Ended {
         self.meet_baseline();
-        let comparisons = self.compare();
-        let best = if self.whole { self.best() } else { Vec::new() };
+        let ended = Ended {
+            comparisons: self.compare(),
+            best: if self.whole { self.best() } else { Vec::new() },
+            without_baseline: self.baseline.is_none() && !self.samples.is_empty(),
+        };
         *self = Scenario::new(self.experiment);
-        (comparisons, best)
+        ended
     }
 
     fn compare(&self) -> Vec<Comparison> {

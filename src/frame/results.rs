@@ -14,7 +14,7 @@ use crate::stats::multiple::Verdict;
 use crate::stats::{Intervals, Moments};
 
 use super::columns::PointColumns;
-use super::comparisons::{Best, Comparison, Scenario};
+use super::comparisons::{Best, Comparison, Ended, Scenario};
 use super::long::{Long, parquet};
 use super::{Staging, StoreError};
 
@@ -121,6 +121,8 @@ pub struct Kept {
     pub uncorrelated: BTreeMap<u32, Vec<Option<f64>>>,
     /// Comparisons of the points that were to be kept.
     pub comparisons: Vec<Comparison>,
+    /// Number of scenarios that were not compared, having no point of the baseline.
+    pub without_baseline: u64,
     /// Rows of all points.
     pub rows: u64,
 }
@@ -273,8 +275,9 @@ impl<'a> Results<'a> {
         if self.summaries.points.len() >= ROW_GROUP { self.flush_summaries() } else { Ok(()) }
     }
 
-    fn end_scenario(&mut self, ended: (Vec<Comparison>, Vec<Best>)) -> Result<(), StoreError> {
-        let (comparisons, best) = ended;
+    fn end_scenario(&mut self, ended: Ended) -> Result<(), StoreError> {
+        let Ended { comparisons, best, without_baseline } = ended;
+        self.kept.without_baseline += u64::from(without_baseline);
         let kept = comparisons.iter().filter(|comparison| self.keep.contains(&comparison.point));
         self.kept.comparisons.extend(kept.cloned());
         self.compared.extend(comparisons);

@@ -383,3 +383,20 @@ fn gains_over_the_best_of_the_others_are_those_of_the_equation() {
         assert!(row.unwrap().flag("may_be_best"));
     }
 }
+
+/// Two policies that are the same but for their labels share nothing either.
+#[test]
+fn independent_streams_are_independent_even_of_equal_policies() {
+    let place = Place::new();
+    place.write(
+        "twins.yaml",
+        "name: twins\nmodel:\n  loss_router: {channels: [2, 4], interarrival: {poisson: 15}, \
+         service: {poisson: 80}, horizon: 20000}\npolicies:\n  - coin: {theta: 0.333, label: a}\n  \
+         - coin: {theta: 0.333, label: b}\nreplications: 20\ncommon_random_numbers: none\n",
+    );
+    place.fine(&["twins.yaml", "--quiet", "--out", "a"]);
+    let frame = place.parquet("a/replications.parquet");
+    let errors: Vec<f64> =
+        frame.column("errors_pct").unwrap().f64().unwrap().into_no_null_iter().collect();
+    assert_eq!(errors.iter().zip(&errors[20..]).filter(|(a, b)| a == b).count(), 0);
+}
