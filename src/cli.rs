@@ -16,7 +16,7 @@ use args::{Arguments, Command, SpecArgs};
 use crate::engine::{self, Case, Plan};
 use crate::frame::StoreError;
 use crate::report;
-use crate::spec::{self, Experiment, SpecError};
+use crate::spec::{self, Experiment, Replications, SpecError};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +118,14 @@ fn replay(args: &args::Replay) -> anyhow::Result<End> {
             experiment.points() - 1
         ))
         .into());
+    }
+    if let Replications::Batches(batches) = experiment.replications
+        && args.replication >= batches
+    {
+        let last = batches - 1;
+        return Err(
+            Usage(format!("there is no batch {}: they are 0 to {last}", args.replication)).into()
+        );
     }
     let values =
         Case::new(&experiment, args.point).and_then(|case| case.replicate(args.replication));

@@ -63,6 +63,8 @@ pub struct Point {
 pub enum DesignError {
     #[error("axis `{name}` has {a} values in one place and {b} in another")]
     Uneven { name: String, a: usize, b: usize, policy: Option<usize>, axis: usize },
+    #[error("an axis can't be called `{name}`: results have a column of that name")]
+    Reserved { name: String, policy: Option<usize>, axis: usize },
     #[error("the axes span {0} points, more than the {max} that can be numbered", max = u32::MAX)]
     TooManyPoints(u128),
     #[error("`where` keeps no point at all")]
@@ -74,7 +76,8 @@ pub enum DesignError {
 }
 
 impl Design {
-    /// Makes the design of the model's axes, each policy's axes and the conditions of `where:`.
+    /// Makes the design of the model's axes, each policy's axes and the conditions of `where:`;
+    /// `reserved` tells names that axis columns can't have.
     ///
     /// # Errors
     /// [`DesignError`]; `Uneven` names the axis by owner and position.
@@ -82,8 +85,13 @@ impl Design {
         model: Vec<Axis>,
         policies: Vec<Vec<Axis>>,
         filters: &[Filter],
+        reserved: &dyn Fn(&str) -> bool,
     ) -> Result<Design, DesignError> {
-        let columns = axis::columns(&model, &policies);
+        let columns = axis::columns(&model, &policies, reserved);
+        if let Some((owner, name)) = columns.iter().find(|(_, name)| reserved(name)) {
+            let (policy, axis) = (owner.policy, owner.position);
+            return Err(DesignError::Reserved { name: name.clone(), policy, axis });
+        }
         let model = Side::new(model, None, &columns, None)?;
         let policies = policies
             .into_iter()

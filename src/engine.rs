@@ -218,8 +218,9 @@ fn execute<P, E: Send>(
         let blocks: Vec<_> =
             pool.install(|| wave.into_par_iter().with_max_len(1).map(run_block).collect());
         let speed = WAVE_TIME.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-6);
-        wave_len = ((wave_len as f64 * speed.min(8.0)) as usize)
-            .clamp(8 * pool.current_num_threads(), MAX_WAVE);
+        let least = 8 * pool.current_num_threads();
+        wave_len = (wave_len as f64 * speed.min(8.0)) as usize;
+        wave_len = wave_len.clamp(least, MAX_WAVE.max(least));
         if options.cancel.load(Ordering::Relaxed) {
             return Err(EngineError::Interrupted);
         }

@@ -86,7 +86,8 @@ pub fn results(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>) -> S
         theoretical.iter().map(|&column| format!("{} in theory", experiment.columns[column])),
     );
     let until = matches!(experiment.replications, Replications::Until(_));
-    if until {
+    let counts = until || experiment.select.is_some();
+    if counts {
         header.push("replications".to_owned());
     }
     let mut table = table(header, 1);
@@ -95,11 +96,17 @@ pub fn results(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>) -> S
         let Some(moments) = kept.moments.get(index) else { continue };
         let mut row = point_cells(experiment, *index);
         let theory = kept.theory.get(index);
+        let runs = moments.iter().map(Moments::n).max().unwrap_or_default();
         row.extend(headline.iter().map(|&column| {
             let sample = &moments[column];
             match (sample.mean(), intervals.of(sample)) {
+                (Some(mean), Some(interval)) if sample.n() < runs => {
+                    format!("{} (of {})", plus_minus(mean, interval.half_width()), sample.n())
+                }
                 (Some(mean), Some(interval)) => plus_minus(mean, interval.half_width()),
-                (Some(mean), None) => format!("{mean:.4} (one run)"),
+                (Some(mean), None) if runs == 1 => format!("{mean:.4} (one run)"),
+                (Some(mean), None) => format!("{mean:.4} ({} of {runs})", sample.n()),
+                _ if runs > 0 => format!("none of {runs}"),
                 _ => "no run".to_owned(),
             }
         }));
@@ -111,15 +118,17 @@ pub fn results(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>) -> S
                 _ => String::new(),
             }
         }));
-        if until {
-            let n = moments.iter().map(Moments::n).max().unwrap_or_default();
+        if counts {
             let precise = experiment.replications.precise(moments);
-            row.push(format!("{n}{}", if precise { "" } else { ", not precise" }));
+            row.push(format!("{runs}{}", if precise { "" } else { ", not precise" }));
         }
         table.add_row(row);
     }
     let more = experiment.points() as usize - shown.len();
     let mut text = format!("{table}\n");
+    if !theoretical.is_empty() {
+        text += "theory is of the long run: `warmup` leaves the start out, which is empty\n";
+    }
     for &column in &headline {
         let p = |point: &u32| kept.uncorrelated.get(point).and_then(|p| p.get(column).copied());
         let short =
@@ -162,10 +171,22 @@ pub fn selected(experiment: &Experiment, rule: &Select, selected: &Selected) -> 
             rule.delta
         ),
         None => format!(
-            "undecided which point has the {best} {response}; {} are left: {}",
+            "undecided which point has the {best} {response}; {} are left: {}{}",
             selected.left.len(),
-            selected.left.iter().take(5).map(|&point| name(point)).collect::<Vec<_>>().join(", ")
+            selected.left.iter().take(5).map(|&point| name(point)).collect::<Vec<_>>().join(", "),
+            if selected.left.len() > 5 { ", …" } else { "" }
         ),
+    };
+    let tied = match selected.tied.len() {
+        0 => String::new(),
+        1 => "; one other equals it in every replication".to_owned(),
+        n => format!("; {n} others equal it in every replication"),
+    };
+    let verdict = match selected.without_value {
+        Some((point, replication)) => {
+            format!("{verdict}: {} has no {response} in replication {replication}", name(point))
+        }
+        None => verdict + &tied,
     };
     let equal = f64::from(selected.most) * f64::from(experiment.points());
     format!(
@@ -331,14 +352,17 @@ pub fn plan(experiment: &Experiment, plan: &Plan, threads: usize) -> String {
         let points = if combinations == 1 { "point" } else { "points" };
         text += &format!("  policy {label}: {} {points}\n", grouped(combinations as f64));
     }
+    let most =
+        matches!(experiment.replications, Replications::Until(_)) || experiment.select.is_some();
     let arrivals = plan.arrivals * plan.total() as f64;
     let seconds = arrivals * NANOSECONDS_PER_ARRIVAL * 1e-9 / threads as f64;
     let bytes = plan.total() as f64 * (experiment.columns.len() as f64 * 6.0 + 2.0);
     text += &format!(
-        "{} points × {} replications = {} replications\n",
+        "{} points × {} = {} rows{}\n",
         grouped(plan.points.len() as f64),
-        grouped(f64::from(plan.most())),
-        grouped(plan.total() as f64)
+        experiment.replications,
+        grouped(plan.total() as f64),
+        if most { " at the most" } else { "" }
     );
     text += &format!("about {} arrivals\n", grouped(arrivals.round()));
     text +=

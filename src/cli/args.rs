@@ -116,7 +116,8 @@ pub(super) struct Output {
 pub(super) struct Effort {
     /// Threads to use; all cores by default. Results don't depend on it.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub(super) threads: usize,
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
+    pub(super) threads: u16,
     /// End at the first failed replication.
     #[arg(long)]
     pub(super) fail_fast: bool,

@@ -32,8 +32,11 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     let mut results = Results::new(&experiment, Staging::new(&folder)?, keep)?;
     let plan = Plan::all(&experiment);
     let progress = Progress::new(&experiment, plan.total(), args.output.quiet)?;
-    let options =
-        Options { threads: args.effort.threads, fail_fast: args.effort.fail_fast, cancel };
+    let options = Options {
+        threads: usize::from(args.effort.threads),
+        fail_fast: args.effort.fail_fast,
+        cancel,
+    };
     let observe = |event: engine::Event| progress.observe(event);
     let mut sink = |output| results.take(output);
     let failed = match &experiment.select {
@@ -80,7 +83,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         "finished": unix_time(),
         "wall_seconds": seconds,
         "cpu_seconds": cpu.elapsed().as_secs_f64(),
-        "threads": threads(args.effort.threads),
+        "threads": threads(usize::from(args.effort.threads)),
         "overrides": args.spec.changes.overrides().map_err(Usage)?.iter().map(|change| &change.flag).collect::<Vec<_>>(),
         "spec": experiment.text,
     }))?;
@@ -130,8 +133,13 @@ pub(super) fn end(
 ) -> anyhow::Result<End> {
     for claim in judged.iter().filter(|claim| !claim.passed) {
         let at = if claim.at.is_empty() { String::new() } else { format!(" at {}", claim.at) };
+        let why = if claim.sd_run.is_none() {
+            " (fewer than two replications have a value, so there is nothing to judge by)"
+        } else {
+            ""
+        };
         complain(&anyhow::anyhow!(
-            "{}: claim failed: {} of {}{at} was published as {}, simulated as {}",
+            "{}: claim failed: {} of {}{at} was published as {}, simulated as {}{why}",
             experiment.name,
             claim.response,
             claim.policy,
@@ -151,10 +159,11 @@ pub(super) fn end(
 /// Returns one line that says what was run.
 fn headline(experiment: &Experiment, rows: u64, arrivals: u64, seconds: f64) -> String {
     format!(
-        "{}: {} points × {} = {} rows, {} arrivals in {seconds:.1} s",
+        "{}: {} points × {}{} = {} rows, {} arrivals in {seconds:.1} s",
         experiment.name,
         report::grouped(f64::from(experiment.points())),
         experiment.replications,
+        if experiment.select.is_some() { " at the most" } else { "" },
         report::grouped(rows as f64),
         report::grouped(arrivals as f64),
     )

@@ -26,8 +26,11 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
     for (experiment, spec) in experiments.iter().zip(&specs) {
         let plan = Plan::of(experiment, experiment.claimed_points());
         let progress = Progress::new(experiment, plan.total(), args.output.quiet)?;
-        let options =
-            Options { threads: args.effort.threads, fail_fast: args.effort.fail_fast, cancel };
+        let options = Options {
+            threads: usize::from(args.effort.threads),
+            fail_fast: args.effort.fail_fast,
+            cancel,
+        };
         let mut moments: BTreeMap<u32, Vec<Moments>> = BTreeMap::new();
         let mut sink = |output: Output| -> Result<(), StoreError> {
             let Output::Row(row) = output else { return Ok(()) };

@@ -212,7 +212,13 @@ pub(super) struct Owner {
 
 /// Returns each axis's column name: its `axis:` name, else the field's name, with its path in
 /// front where two different fields would clash.
-pub(super) fn columns(model: &[Axis], policies: &[Vec<Axis>]) -> Vec<(Owner, String)> {
+///
+/// A field whose name is a column of results already has its path in front too.
+pub(super) fn columns(
+    model: &[Axis],
+    policies: &[Vec<Axis>],
+    reserved: &dyn Fn(&str) -> bool,
+) -> Vec<(Owner, String)> {
     let owned = |policy: Option<usize>, axes: &[Axis]| {
         axes.iter()
             .enumerate()
@@ -241,9 +247,12 @@ pub(super) fn columns(model: &[Axis], policies: &[Vec<Axis>]) -> Vec<(Owner, Str
                 .collect();
             let path = axis.path.join(".");
             let side = if owner.policy.is_none() { "model" } else { "policy" };
-            let column = if rivals.is_empty() {
+            let column = if rivals.is_empty() && !reserved(&name) {
                 name
-            } else if rivals.iter().all(|other| other.1.path != axis.path) && path != name {
+            } else if rivals.iter().all(|other| other.1.path != axis.path)
+                && path != name
+                && !reserved(&path)
+            {
                 path
             } else {
                 format!("{side}.{path}")

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::{Case, EngineError, Event, Failed, Options, Output, Plan, Stop, Work, pool, run_block};
 use crate::spec::{Experiment, Select};
+use crate::stats::selection::Fault;
 
 /// What a selection came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,10 @@ pub struct Selected {
     pub best: Option<u32>,
     /// Points that were not left behind.
     pub left: Vec<u32>,
+    /// Other points that equalled the best in every replication.
+    pub tied: Vec<u32>,
+    /// A point that had no value, which ended the search, and the replication.
+    pub without_value: Option<(u32, u32)>,
     /// Replications of the point that got the most.
     pub most: u32,
     /// Replications of all points together.
@@ -51,6 +56,7 @@ pub fn select<E: Send>(
     let mut selection = rule.start();
     let mut kept: Vec<Vec<Output>> = vec![Vec::new(); plan.points.len()];
     let mut failures = Vec::new();
+    let mut without_value = None;
     while selection.best().is_none() && selection.replications() < plan.most() {
         let done = selection.replications();
         let fair = 8 * pool.current_num_threads() / selection.alive().len().max(1);
@@ -91,19 +97,38 @@ pub fn select<E: Send>(
                     _ => {}
                 }
             }
-            if selection.push(&values).is_err() || selection.best().is_some() {
+            if let Err(Fault::NoValue { system, replication }) = selection.push(&values) {
+                without_value = Some((plan.points[system], replication));
+                break;
+            }
+            if selection.best().is_some() {
                 break;
             }
         }
-        if !failures.is_empty() || stop.now() {
+        if !failures.is_empty() || without_value.is_some() || stop.now() {
             break;
         }
     }
     let left = selection.alive().iter().map(|&system| plan.points[system]).collect();
     let rows = |list: &Vec<Output>| list.len().saturating_sub(1) as u64;
+    let values = |system: usize| -> Vec<f64> {
+        let value = |output: &Output| match output {
+            Output::Row(row) => Some(row.values[rule.column]),
+            Output::Begin { .. } => None,
+        };
+        kept[system].iter().filter_map(value).collect()
+    };
+    let tied = selection.best().map_or(Vec::new(), |best| {
+        let of_best = values(best);
+        let is_tied = |&system: &usize| system != best && values(system) == of_best;
+        let others = (0..plan.points.len()).filter(is_tied);
+        others.map(|system| plan.points[system]).collect()
+    });
     let selected = Selected {
         best: selection.best().map(|system| plan.points[system]),
         left,
+        tied,
+        without_value,
         most: selection.replications(),
         total: kept.iter().map(rows).sum(),
     };

@@ -349,12 +349,15 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Returns how many standard errors a mean is above theory; nothing without either. What agrees
-/// up to rounding is 0 off, however small the standard error.
+/// Returns how many standard errors a mean is above theory; nothing without either. What agrees up
+/// to rounding is 0 off; what doesn't, though it never varied, was seen too little to be judged.
 pub fn z(moments: &Moments, theory: Option<f64>) -> Option<f64> {
     let (mean, theory, se) = (moments.mean()?, theory?, moments.se()?);
     let off = mean - theory;
-    if off.abs() <= 1e-12 * theory.abs() { Some(0.0) } else { Some(off / se) }
+    if off.abs() <= 1e-12 * theory.abs() {
+        return Some(0.0);
+    }
+    (se > 0.0).then_some(off / se)
 }
 
 /// Returns a verdict's name in files.

@@ -24,6 +24,9 @@ impl Staging {
     /// # Errors
     /// [`StoreError`] when it can't be made or written to.
     pub fn new(folder: &Path) -> Result<Staging, StoreError> {
+        if folder.exists() && !folder.is_dir() {
+            return Err(StoreError::new(folder, "it is not a folder"));
+        }
         fs::create_dir_all(folder).map_err(|error| StoreError::new(folder, error))?;
         let staging = Staging { folder: folder.to_owned(), files: Vec::new() };
         // A folder that can't be written to is better found now than after the run.

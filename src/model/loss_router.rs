@@ -42,7 +42,8 @@ pub enum Warmup {
     Time(f64),
     /// Up to this arrival.
     Arrivals(u64),
-    /// Up to the arrival that MSER-5 says of the replication's own losses and errors.
+    /// Up to the arrival that MSER-5 says of the busy channels that the replication's own arrivals
+    /// find.
     Auto,
 }
 

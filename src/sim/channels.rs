@@ -41,6 +41,11 @@ impl Channels {
         self.free_from.iter().filter(|&&from| from <= now).count()
     }
 
+    /// Returns the number of busy channels, where jobs that depart at or before `now` have left.
+    pub fn busy(&self, now: f64) -> usize {
+        self.free_from.len() - self.free(now)
+    }
+
     /// Takes a job in for the time from `now` to `departure`. There must be room.
     #[inline]
     pub fn accept(&mut self, now: f64, departure: f64) {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::design::{Design, DesignError, Filter};
-use crate::model::Response;
+use crate::model::{LOSS_ROUTER_RESPONSES, Response};
 use crate::rng::content_hash;
 
 use super::axes::{Swept, axis_help};
@@ -95,6 +95,8 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
     let replications = statistics::replications(&section, judged_at, &whole.columns);
     let least = match &replications {
         Some(Replications::Fixed(n)) => u64::from(*n),
+        // Batches are parts of one run, and tell nothing of the spread of runs.
+        Some(Replications::Batches(_)) => 1,
         _ => 2,
     };
     let context = Context {
@@ -108,7 +110,7 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
         let is = |response: &&Response| response.is_column(&whole.columns[column]);
         whole.responses.iter().find(is).and_then(|response| response.good)
     };
-    let select = statistics::select(&section, &context, &good);
+    let select = statistics::select(&section, &context, replications.as_ref(), &good);
     let (claims, source) = match section.node("published") {
         Some(node) => published(scope, node, &context),
         None => (Vec::new(), None),
@@ -223,6 +225,33 @@ fn conditions(section: &Section) -> Option<Vec<Condition>> {
     conditions.into_iter().collect()
 }
 
+/// Whether a name is a column of some file of results, other than an axis's.
+fn reserved(name: &str) -> bool {
+    const COLUMNS: [&str; 20] = [
+        "point",
+        "policy",
+        "replication",
+        "response",
+        "n",
+        "mean",
+        "sd",
+        "se",
+        "ci_low",
+        "ci_high",
+        "theory",
+        "z",
+        "difference",
+        "p",
+        "variance_reduction",
+        "verdict",
+        "gain_low",
+        "gain_high",
+        "may_be_best",
+        "failure",
+    ];
+    COLUMNS.contains(&name) || LOSS_ROUTER_RESPONSES.iter().any(|response| response.is_column(name))
+}
+
 impl Parts {
     fn design(&self, conditions: &[Condition], faults: &Faults) -> Option<Design> {
         let model = self.model.as_ref()?;
@@ -231,7 +260,7 @@ impl Parts {
         }
         let axes = self.policies.iter().map(|policy| policy.swept.axes.clone()).collect();
         let filters: Vec<Filter> = conditions.iter().map(|this| this.filter.clone()).collect();
-        let error = match Design::new(model.swept.axes.clone(), axes, &filters) {
+        let error = match Design::new(model.swept.axes.clone(), axes, &filters, &reserved) {
             Ok(design) => return Some(design),
             Err(error) => error,
         };
@@ -239,6 +268,10 @@ impl Parts {
             conditions.get(position).map_or(model.node.at, |condition| condition.at)
         };
         let (at, help) = match &error {
+            DesignError::Reserved { policy, axis, .. } => {
+                let owner = policy.map_or(model, |policy| &self.policies[policy]);
+                (owner.swept.at[*axis], "give it another `axis:` name".to_owned())
+            }
             DesignError::Uneven { policy, axis, .. } => {
                 let owner = policy.map_or(model, |policy| &self.policies[policy]);
                 let help = "axes that share a name move together, so give them equal lengths";

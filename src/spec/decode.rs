@@ -231,7 +231,7 @@ fn empirical(fields: &Section) -> Option<Vec<f64>> {
         Err(error) => return fault(format!("can't read `{path}`: {error}")),
     };
     let mut values = Vec::new();
-    for (line, content) in text.lines().enumerate() {
+    for (line, content) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let content = content.split('#').next().unwrap_or_default().trim();
         match content.parse::<f64>() {
             _ if content.is_empty() => {}

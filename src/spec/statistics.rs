@@ -105,10 +105,10 @@ pub(super) fn replications(
     let until = Section::open(scope, &REPLICATIONS, Some(node), node.at);
     let (min, max) = (until.integer("min"), until.integer("max"));
     let batches = until.integer("batches");
-    let given = ["max", "until", "batches"].map(|field| until.node(field).is_some());
+    let given = ["min", "max", "until", "batches"].map(|field| until.node(field).is_some());
     let conditions = match given {
-        [true, true, false] => until.node("until")?,
-        [false, false, true] => return batches.map(|n| Replications::Batches(n as u32)),
+        [_, true, true, false] => until.node("until")?,
+        [false, false, false, true] => return batches.map(|n| Replications::Batches(n as u32)),
         _ => {
             let help = "write `{max: 1000, until: {response: .., half_width: ..}}` or \
                         `{batches: 30}`";
@@ -156,7 +156,12 @@ fn condition(scope: Scope, node: &Node, columns: &[String]) -> Option<Condition>
 }
 
 /// Decodes `select:`; nothing if it is left out or has faults, which are noted.
-pub(super) fn select(section: &Section, context: &Context, good: &Goodness) -> Option<Select> {
+pub(super) fn select(
+    section: &Section,
+    context: &Context,
+    replications: Option<&Replications>,
+    good: &Goodness,
+) -> Option<Select> {
     let scope = section.scope;
     let node = section.node("select")?;
     let map = Section::open(scope, &SELECT, Some(node), node.at);
@@ -174,7 +179,28 @@ pub(super) fn select(section: &Section, context: &Context, good: &Goodness) -> O
         let help = near_or_all(name, known.iter().copied(), "there are");
         return fault("response", format!("no response `{name}` has good and bad values"), &help);
     };
+    match replications? {
+        Replications::Fixed(most) if *most > first => {}
+        Replications::Fixed(_) => {
+            let help = "give more `replications`, the most of each point, or a smaller first stage";
+            let message = format!("`first_stage` of {first} leaves no replications to decide by");
+            return fault("first_stage", message, help);
+        }
+        _ => {
+            let help = "give `replications` as a number, the most of each point";
+            return fault("", "`select` goes with independent replications".to_owned(), help);
+        }
+    }
+    if section.node("published").is_some() {
+        let help = "put the claims into a spec of their own";
+        let message = "`select` spares replications that claims are judged by";
+        return fault("", message.to_owned(), help);
+    }
     let points = context.design?.len() as usize;
+    if points < 2 {
+        let message = "there is one point, and nothing to select from";
+        return fault("", message.to_owned(), "sweep a field or add a policy");
+    }
     match Selection::new(points, first, delta, confidence, good) {
         Ok(fresh) => Some(Select { column, good, delta, confidence, fresh }),
         Err(error) => fault("confidence", error.to_string(), "select among fewer points"),

@@ -5,6 +5,7 @@ mod bad_input;
 mod comparisons;
 mod distributions;
 mod floors;
+mod found;
 mod loss_router;
 mod program;
 mod readme;

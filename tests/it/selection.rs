@@ -61,7 +61,7 @@ fn a_search_that_runs_out_says_so() {
         "--out",
         "a",
         "--replications",
-        "20",
+        "25",
         "--set",
         "select.delta=0.001",
     ]);

@@ -44,10 +44,14 @@ impl Compiled {
             Warmup::Time(time) => time,
             Warmup::Arrivals(n) => self.time_of_arrival(n, streams),
             Warmup::Auto => {
-                let mut failed = Vec::new();
-                let note = |outcome| failed.push(f64::from(outcome != Outcome::Accepted));
+                // Busy channels, and not losses: while a system fills up nothing is lost, and a
+                // start without variance would look like the best part of the run.
+                let mut busy = Vec::new();
+                let note = |servers: &[Channels], now| {
+                    busy.push(servers.iter().map(|server| server.busy(now)).sum::<usize>() as f64);
+                };
                 self.run(policy, streams, &[0.0, self.model.horizon], note)?;
-                let cut = mser(&failed, BATCH).map_or(0, |cut| cut.dropped);
+                let cut = mser(&busy, BATCH).map_or(0, |cut| cut.dropped);
                 self.time_of_arrival(cut as u64, streams)
             }
         };
@@ -58,13 +62,13 @@ impl Compiled {
         let inner = (1..periods).map(|i| start + left * f64::from(i) / f64::from(periods));
         let edges: Vec<f64> =
             [start].into_iter().chain(inner).chain([self.model.horizon]).collect();
-        self.run(policy, streams, &edges, |_| {})
+        self.run(policy, streams, &edges, |_, _| {})
     }
 
     /// Returns the time of the `n`th arrival of a replication, or 0 for n = 0.
     fn time_of_arrival(&self, n: u64, streams: &StreamKey) -> f64 {
         let mut stream = streams.stream(Role::Arrivals);
-        (0..n).map(|_| self.interarrival.sample(&mut stream)).sum()
+        (0..n).fold(0.0, |time, _| time + self.interarrival.sample(&mut stream))
     }
 
     fn run(
@@ -72,7 +76,7 @@ impl Compiled {
         policy: &Policy,
         streams: &StreamKey,
         edges: &[f64],
-        note: impl FnMut(Outcome),
+        note: impl FnMut(&[Channels], f64),
     ) -> Result<Vec<Vec<f64>>, Failure> {
         match policy {
             Policy::Coin(coin) => self.route(coin.router(), streams, edges, note),
@@ -90,7 +94,7 @@ impl Compiled {
         router: impl Router,
         streams: &StreamKey,
         edges: &[f64],
-        note: impl FnMut(Outcome),
+        note: impl FnMut(&[Channels], f64),
     ) -> Result<Vec<Vec<f64>>, Failure> {
         // The published systems draw both times from tables; compiled for that alone, the kernel
         // has no branch on the kind of distribution.
@@ -115,14 +119,14 @@ struct Counts {
 
 impl LossRouter {
     /// Simulates up to the last of the rising `edges`, and returns a row for each period between
-    /// two; tells `note` what becomes of each request.
+    /// two; shows `note` the servers at each request, before it is routed.
     fn simulate<D: Draw, R: Router>(
         &self,
         (interarrival, service): (&D, &D),
         mut router: R,
         streams: &StreamKey,
         edges: &[f64],
-        mut note: impl FnMut(Outcome),
+        mut note: impl FnMut(&[Channels], f64),
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let mut arrivals_stream = streams.stream(Role::Arrivals);
         let mut service_stream = streams.stream(Role::Service);
@@ -160,6 +164,7 @@ impl LossRouter {
                 return Err(Failure::TooManyArrivals { cap: self.max_arrivals });
             }
             counts.arrivals += 1;
+            note(&servers, now);
             let size = service.draw(&mut service_stream);
             let freed_by = if self.departure_first { now } else { now.next_down() };
             let attempted = router.route(&mut routing_stream);
@@ -181,7 +186,6 @@ impl LossRouter {
                     }
                 }
             };
-            note(outcome);
             router.learn(attempted, outcome);
         }
     }

@@ -37,7 +37,10 @@ impl LossRouter {
             values.set("errors_pct", 0, 100.0 * figures.errors);
             values.set("refusals_pct", 0, 100.0 * figures.refusals);
             values.set("accepted_pct", 0, 100.0 * figures.accepted);
-            values.set("switches_pct", 0, 100.0 * figures.switches);
+            // The very first request switches from none; it counts unless a warm-up hides it.
+            if self.warmup != Warmup::Time(0.0) {
+                values.set("switches_pct", 0, 100.0 * figures.switches);
+            }
             for (k, share) in figures.server_share.iter().enumerate() {
                 values.set("server_share_pct", k, 100.0 * share);
             }

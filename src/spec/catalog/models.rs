@@ -49,8 +49,8 @@ pub const MODELS: &[Kind] = &[Kind {
             default: Default::Number(0.0),
             unit: "time",
             about: "what isn't counted at the start: up to a time, up to an arrival \
-                    ({arrivals: 1000}), or up to where MSER-5 finds that requests refused or \
-                    redirected have settled (auto)",
+                    ({arrivals: 1000}), or up to where MSER-5 finds that the number of busy channels \
+                    has settled (auto)",
         },
         Field {
             name: "redirect",
