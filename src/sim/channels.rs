@@ -15,8 +15,10 @@ pub struct Channels {
     head: usize,
     /// Sum of service times begun [channel × time units].
     work: f64,
-    /// Jobs ever accepted.
+    /// Jobs accepted since the start of the count.
     accepted: u64,
+    /// Whether a job was ever taken in without a free channel.
+    overfull: bool,
 }
 
 impl Channels {
@@ -27,6 +29,7 @@ impl Channels {
             head: 0,
             work: 0.0,
             accepted: 0,
+            overfull: false,
         }
     }
 
@@ -50,6 +53,10 @@ impl Channels {
     #[inline]
     pub fn accept(&mut self, now: f64, departure: f64) {
         let ring = &mut *self.free_from;
+        // A branch never taken costs less than a flag that is always written.
+        if ring[self.head] > now {
+            self.overfull = true;
+        }
         let mut hole = self.head;
         for _ in 1..ring.len() {
             let before = if hole == 0 { ring.len() - 1 } else { hole - 1 };
@@ -65,7 +72,12 @@ impl Channels {
         self.accepted += 1;
     }
 
-    /// Returns the number of jobs accepted so far.
+    /// Returns whether a job was ever taken in without a free channel, for the audit.
+    pub fn overfull(&self) -> bool {
+        self.overfull
+    }
+
+    /// Returns the number of jobs accepted since the start of the count.
     pub fn accepted(&self) -> u64 {
         self.accepted
     }
@@ -104,6 +116,15 @@ mod tests {
         assert!(!bank.has_room(9.999));
         assert_eq!(bank.free(10.0), 1);
         assert_eq!(bank.free(20.0), 2);
+    }
+
+    #[test]
+    fn a_job_too_many_is_noticed() {
+        let mut bank = Channels::new(1);
+        bank.accept(0.0, 10.0);
+        assert!(!bank.overfull());
+        bank.accept(9.0, 12.0);
+        assert!(bank.overfull());
     }
 
     #[test]

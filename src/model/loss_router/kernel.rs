@@ -143,11 +143,17 @@ impl LossRouter {
         let mut before = 0;
         let mut last = None;
         let mut now = 0.0;
+        let mut monotone = true;
         loop {
+            let then = now;
             now += interarrival.draw(&mut arrivals_stream);
+            if now < then {
+                monotone = false;
+            }
             while now > edge {
                 if passed > 0 {
                     let period = (edges[passed - 1], edge);
+                    audit(monotone, || "the clock ran backwards".to_owned())?;
                     rows.push(self.row(&counts, &servers, &router, period)?);
                 }
                 before += counts.arrivals;
@@ -204,6 +210,9 @@ impl LossRouter {
             format!("{arrivals} arrivals are not {accepted} accepted and {refusals} refused")
         })?;
         audit(errors <= accepted, || format!("{errors} errors among {accepted} accepted"))?;
+        audit(!servers.iter().any(Channels::overfull), || {
+            "a server held more than its channels".to_owned()
+        })?;
         let pct = |count: u64| 100.0 * count as f64 / arrivals as f64;
         let (theta_final, theta_sum) = router.theta().unwrap_or((f64::NAN, f64::NAN));
         let mut row = vec![
