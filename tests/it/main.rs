@@ -16,4 +16,5 @@ mod stopping;
 mod sweeps;
 mod theory;
 mod theory_column;
+mod verify;
 mod warmup;
