@@ -53,10 +53,7 @@ impl Channels {
     #[inline]
     pub fn accept(&mut self, now: f64, departure: f64) {
         let ring = &mut *self.free_from;
-        // A branch never taken costs less than a flag that is always written.
-        if ring[self.head] > now {
-            self.overfull = true;
-        }
+        self.overfull |= ring[self.head] > now;
         let mut hole = self.head;
         for _ in 1..ring.len() {
             let before = if hole == 0 { ring.len() - 1 } else { hole - 1 };
