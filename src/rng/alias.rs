@@ -113,6 +113,8 @@ impl AliasTable {
 }
 
 impl Draw for AliasTable {
+    const UNSIGNED: bool = true;
+
     #[inline]
     fn draw(&self, rng: &mut Pcg32) -> f64 {
         f64::from(self.draw_integer(rng))

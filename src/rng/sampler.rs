@@ -16,6 +16,9 @@ use std::sync::Arc;
 
 /// Anything that gives durations: lets a kernel be compiled for alias tables alone.
 pub trait Draw {
+    /// Whether no draw can be negative, by its type and not by its values.
+    const UNSIGNED: bool = false;
+
     /// Returns a duration, in the unit of the distribution's parameters.
     fn draw(&self, rng: &mut Pcg32) -> f64;
 }
