@@ -157,6 +157,61 @@ impl Design {
         })
     }
 
+    /// Returns each of a policy's axes that don't move with the model's, with its column; of those
+    /// that move together the first.
+    pub fn own_axes(&self, policy: usize) -> impl Iterator<Item = (&Axis, &str)> {
+        let side = &self.policies[policy];
+        let first = side.groups.iter().map(|group| group[0]);
+        first.map(|axis| (&side.axes[axis], self.columns[side.columns[axis]].as_str()))
+    }
+
+    /// Returns how many combinations of a policy's own axes meet a condition on column and level,
+    /// before `where:`.
+    pub fn combinations_of(&self, policy: usize, meets: &dyn Fn(&str, &Level) -> bool) -> u64 {
+        let side = &self.policies[policy];
+        side.numbers(|group, digit| self.fits(side, group, digit, meets)).len() as u64
+    }
+
+    /// Returns the scenarios that have points, rising, each with its first point.
+    pub fn scenario_starts(&self) -> Box<dyn Iterator<Item = (u64, u32)> + '_> {
+        let per_scenario = self.per_scenario();
+        let Some(kept) = &self.kept else {
+            let start = move |scenario| (scenario, (scenario * per_scenario) as u32);
+            return Box::new((0..self.model.combinations).map(start));
+        };
+        let of = move |raw: u32| u64::from(raw) / per_scenario;
+        let starts = kept.chunk_by(move |&a, &b| of(a) == of(b));
+        Box::new(starts.scan(0, move |next, chunk| {
+            let first = *next;
+            *next += chunk.len() as u32;
+            Some((of(chunk[0]), first))
+        }))
+    }
+
+    /// Returns the point's value on each axis of the model, with its column; of axes that move
+    /// together the first.
+    pub fn scenario_levels(&self, point: &Point) -> Vec<(&str, Level)> {
+        let side = &self.model;
+        let first = side.groups.iter().map(|group| group[0]);
+        let level = |axis: usize| {
+            let column = self.columns[side.columns[axis]].as_str();
+            (column, side.axes[axis].levels.level(point.model_levels[axis]))
+        };
+        first.map(level).collect()
+    }
+
+    /// Returns where each axis of a policy stands in a scenario: those that move with the model's
+    /// where these stand, the others at their first values.
+    pub fn policy_levels(&self, policy: usize, scenario: u64) -> Vec<usize> {
+        let side = &self.policies[policy];
+        side.positions(&vec![0; side.groups.len()], &self.model.digits(scenario))
+    }
+
+    /// Returns whether an axis of a policy moves together with one of the model's.
+    pub fn is_tied(&self, policy: usize, axis: usize) -> bool {
+        self.policies[policy].tied[axis].is_some()
+    }
+
     /// Returns whether a policy has axes that move together with the model's.
     pub fn moves_with_model(&self, policy: usize) -> bool {
         self.policies[policy].tied.iter().any(Option::is_some)
@@ -170,27 +225,55 @@ impl Design {
         meets: &dyn Fn(&str, &Level) -> bool,
     ) -> (Option<u32>, u64) {
         let side = &self.policies[policy];
-        let fits = |side: &Side, group: usize, digit: usize| {
-            let axis = side.groups[group][0];
-            meets(&self.columns[side.columns[axis]], &side.axes[axis].levels.level(digit))
-        };
-        let own = side.numbers(|group, digit| fits(side, group, digit));
-        let scenarios = self.model.numbers(|group, digit| fits(&self.model, group, digit));
-        let before: u64 = self.policies[..policy].iter().map(|side| side.combinations).sum();
-        let per_scenario = self.per_scenario();
+        let own = side.numbers(|group, digit| self.fits(side, group, digit, meets));
+        let model = &self.model;
+        let scenarios = model.numbers(|group, digit| self.fits(model, group, digit, meets));
         let (mut first, mut count) = (None, 0);
         for scenario in scenarios {
             for combination in &own {
-                let raw = (scenario * per_scenario + before + combination) as u32;
-                let index = match &self.kept {
-                    Some(kept) => kept.binary_search(&raw).ok().map(|index| index as u32),
-                    None => Some(raw),
-                };
+                let index = self.index(self.number(scenario, policy, *combination));
                 first = first.or(index);
                 count += u64::from(index.is_some());
             }
         }
         (first, count)
+    }
+
+    /// Whether a group of axes meets a condition at a digit.
+    fn fits(
+        &self,
+        side: &Side,
+        group: usize,
+        digit: usize,
+        meets: &dyn Fn(&str, &Level) -> bool,
+    ) -> bool {
+        let axis = side.groups[group][0];
+        meets(&self.columns[side.columns[axis]], &side.axes[axis].levels.level(digit))
+    }
+
+    /// Returns the first point of a policy in a scenario that has these values on its axes.
+    pub fn point_in(&self, scenario: u64, policy: usize, at: &[(String, Level)]) -> Option<u32> {
+        let meets = |column: &str, level: &Level| {
+            at.iter().all(|(name, wanted)| name != column || level.is_about(wanted))
+        };
+        let side = &self.policies[policy];
+        let own = side.numbers(|group, digit| self.fits(side, group, digit, &meets));
+        let mut raws = own.iter().map(|own| self.number(scenario, policy, *own));
+        raws.find_map(|raw| self.index(raw))
+    }
+
+    /// Returns the raw number of a point.
+    fn number(&self, scenario: u64, policy: usize, combination: u64) -> u32 {
+        let before: u64 = self.policies[..policy].iter().map(|side| side.combinations).sum();
+        (scenario * self.per_scenario() + before + combination) as u32
+    }
+
+    /// Returns the number of a point, if `where:` kept it.
+    fn index(&self, raw: u32) -> Option<u32> {
+        match &self.kept {
+            Some(kept) => kept.binary_search(&raw).ok().map(|index| index as u32),
+            None => Some(raw),
+        }
     }
 
     /// Returns the point with number `index` < [`Design::len`].

@@ -12,7 +12,9 @@ pub mod catalog;
 mod check;
 mod decode;
 mod diagnostic;
+mod optimize;
 mod overrides;
+mod path;
 mod points;
 mod published;
 mod schema;
@@ -24,13 +26,15 @@ mod yaml;
 use std::collections::BTreeMap;
 
 pub use diagnostic::{Diagnostic, Source, SpecError};
+pub use optimize::{Confirm, Form, Method, Optimize, Parameter, Rival, Spsa};
 pub use overrides::Override;
 pub use published::{Bound, Claim};
 pub use schema::schema;
 pub use statistics::{Baseline, CommonRandomNumbers, Replications, Select};
 
 use axes::Swept;
-use diagnostic::Faults;
+use diagnostic::{At, Faults};
+use optimize::Trees;
 use section::Scope;
 use yaml::Node;
 
@@ -58,6 +62,8 @@ pub struct Experiment {
     pub baseline: Baseline,
     /// The search for the best point, if there is one.
     pub select: Option<Select>,
+    /// Searches for the best parameters, each to be made in every scenario.
+    pub optimize: Vec<Optimize>,
     /// Coverage of every interval.
     pub confidence: f64,
     /// Labels of the policies.
@@ -125,6 +131,49 @@ impl Experiment {
         let faults = Faults::default();
         let read = |path: &str| self.file(path);
         decode::policy(Scope { axes: &axes, faults: &faults, read: &read }, &template.node)
+    }
+
+    /// Returns the model and the policy of a scenario with these values of the searched parameters
+    /// (natural units, one per parameter); nothing where they make none, which no point of the box
+    /// does, or for a search or a point of another experiment.
+    ///
+    /// The point may be any of the scenario, whatever its policy. Where parameters of the model
+    /// are searched, [`Model::scenario`] differs from value to value; that of [`Experiment::model`]
+    /// at the same point doesn't.
+    pub fn searched(
+        &self,
+        search: &Optimize,
+        scenario_point: &Point,
+        values: &[f64],
+    ) -> Option<(Model, Policy)> {
+        let template = self.policies.get(search.policy)?;
+        let mut trees = Trees::new(&self.model.node, &template.node);
+        if values.len() != search.over.len() {
+            return None;
+        }
+        for (parameter, &value) in search.over.iter().zip(values) {
+            trees.put(parameter, value, At::default()).ok()?;
+        }
+        let faults = Faults::default();
+        let read = |path: &str| self.file(path);
+        let scope = |axes| Scope { axes, faults: &faults, read: &read };
+        let axes = self.model.values(&scenario_point.model_levels);
+        let model = decode::model(scope(&axes), &trees.model)?;
+        let levels = self.design.policy_levels(search.policy, scenario_point.scenario);
+        let axes = template.values(&levels);
+        let policy = decode::policy(scope(&axes), &trees.policy)?;
+        policy.check_servers(model.servers()).ok()?;
+        Some((model, policy))
+    }
+
+    /// Returns the scenarios that have points, rising, each with its first point.
+    pub fn scenarios(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.design.scenario_starts()
+    }
+
+    /// Returns the point of a rival in a scenario, or nothing for a rival of another experiment.
+    pub fn rival(&self, rival: &Rival, scenario: u64) -> Option<u32> {
+        self.design.point_in(scenario, rival.policy, &rival.at)
     }
 
     /// Returns the columns whose response has good values, with which they are.

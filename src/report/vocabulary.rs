@@ -1,9 +1,13 @@
 //! The listing of `balancelab models`: what a spec may name, from the catalog.
 
 use crate::model::{LOSS_ROUTER_RESPONSES, LOSS_ROUTER_THEORY, Response};
-use crate::spec::catalog::{CUSTOM_RULE, DISTRIBUTIONS, Default, Kind, MODELS, POLICIES};
+use crate::spec::catalog::{
+    CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, Kind, METHODS, MODELS, OPTIMIZE, PARAMETER,
+    POLICIES, RIVAL,
+};
 
-/// Returns models with their responses, policies and distributions, with all their fields.
+/// Returns models with their responses, policies, distributions and methods of searches, with all
+/// their fields.
 pub fn vocabulary() -> String {
     let mut text = String::from("MODELS\n");
     for model in MODELS {
@@ -21,6 +25,14 @@ pub fn vocabulary() -> String {
     text += "\nDISTRIBUTIONS\n";
     for distribution in DISTRIBUTIONS {
         kind(&mut text, distribution);
+    }
+    text += "\nSEARCH, `optimize:`\n";
+    for part in [&OPTIMIZE, &PARAMETER, &RIVAL, &CONFIRM] {
+        kind(&mut text, part);
+    }
+    text += "\nMETHODS of a search\n";
+    for method in METHODS {
+        kind(&mut text, method);
     }
     text += "\nAny value of a model or a policy may be swept in place: {values: [..]},\n\
              {linspace: [from, to, count]}, {logspace: [from, to, count]},\n\

@@ -6,11 +6,13 @@
 mod distributions;
 mod experiment;
 mod models;
+mod optimize;
 mod policies;
 
 pub use distributions::DISTRIBUTIONS;
 pub use experiment::{BASELINE, CLAIM, EXPERIMENT, PUBLISHED, REPLICATIONS, SELECT, UNTIL};
 pub use models::{MODELS, WARMUP};
+pub use optimize::{CONFIRM, METHODS, OPTIMIZE, PARAMETER, RIVAL};
 pub use policies::{CUSTOM_RULE, POLICIES, RULES};
 
 /// Something that a spec names, with the fields that its map may have.
@@ -66,6 +68,7 @@ pub enum Takes {
     Range {
         min: f64,
         max: f64,
+        above: bool,
     },
     /// A rule of the theta policy: a name, or a map with the fields of [`CUSTOM_RULE`].
     Rule,
@@ -89,6 +92,18 @@ pub enum Takes {
     Warmup,
     /// A label, or a map with the fields of [`BASELINE`].
     Baseline,
+    /// A map with the fields of [`OPTIMIZE`], or a list of them.
+    Optimize,
+    /// A map from paths to maps with the fields of [`PARAMETER`].
+    Over,
+    /// A map from paths to numbers.
+    Start,
+    /// One of [`METHODS`].
+    Method,
+    /// A list of labels and of maps with the fields of [`RIVAL`].
+    Against,
+    /// A map with the fields of [`CONFIRM`].
+    Confirm,
 }
 
 /// What stands in for a field that is left out.
@@ -138,6 +153,17 @@ impl Kind {
 }
 
 impl Takes {
+    /// Returns what an item of the list takes, where that is known.
+    pub fn item(self) -> Option<Takes> {
+        match self {
+            Takes::Integers { min, max, .. } => Some(Takes::Integer { min, max }),
+            Takes::Numbers { min, max, above, .. } | Takes::Range { min, max, above } => {
+                Some(Takes::Number { min, max, above })
+            }
+            _ => None,
+        }
+    }
+
     /// Returns what the field takes, for messages and listings.
     pub fn words(&self) -> String {
         let range = |min: f64, max: f64, above: bool| {
@@ -162,9 +188,10 @@ impl Takes {
             Takes::Numbers { min_len, min, max, above } => {
                 format!("a list of {min_len} or more numbers {}", range(min, max, above))
             }
-            Takes::Range { min, max } => {
-                format!("two rising numbers from {min} to {max}")
-            }
+            Takes::Range { min, max, above } => match range(min, max, above).as_str() {
+                "that is finite" => "two rising finite numbers".to_owned(),
+                range => format!("two rising numbers {range}"),
+            },
             Takes::Rule => format!("one of {}, or {{custom: {{j: .., i: ..}}}}", RULES.join(", ")),
             Takes::Model => "a model with its fields".to_owned(),
             Takes::Policies => "a list of policies".to_owned(),
@@ -177,6 +204,16 @@ impl Takes {
             Takes::Warmup => "a number of at least 0, auto, or {arrivals: ..}".to_owned(),
             Takes::Baseline => "a label, or {policy, at}".to_owned(),
             Takes::Levels => "a map from axes to values".to_owned(),
+            Takes::Optimize => {
+                "{policy, minimize or maximize, over, budget}, or a list of them".to_owned()
+            }
+            Takes::Over => {
+                "a map from paths to {log: [low, high]} or {linear: [low, high]}".to_owned()
+            }
+            Takes::Start => "a map from the paths of `over` to numbers".to_owned(),
+            Takes::Method => "a method, with its options if need be".to_owned(),
+            Takes::Against => "a list of labels or of {policy, at}".to_owned(),
+            Takes::Confirm => "{replications, grid, delta}".to_owned(),
         }
     }
 }

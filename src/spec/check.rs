@@ -10,7 +10,9 @@ use crate::rng::content_hash;
 use super::axes::{Swept, axis_help};
 use super::catalog::EXPERIMENT;
 use super::diagnostic::{At, Faults, Source, SpecError};
-use super::overrides::{Override, label, label_at};
+use super::optimize::{self, Surroundings};
+use super::overrides::Override;
+use super::path::{label, label_at};
 use super::published::{Context, published};
 use super::section::{Scope, Section};
 use super::statistics::{self, Replications};
@@ -88,6 +90,7 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
         Some(design) => points::check(&parts, design, scope),
         None => points::check_first(&parts, scope),
     };
+    let sound = faults.len() == before;
     let labels: Vec<String> =
         parts.policies.iter().map(|policy| label(&policy.node).to_owned()).collect();
     // Whatever is wrong with the confidence is noted; any other serves to find further faults.
@@ -111,6 +114,14 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
         whole.responses.iter().find(is).and_then(|response| response.good)
     };
     let select = statistics::select(&section, &context, replications.as_ref(), &good);
+    let around = Surroundings {
+        context: &context,
+        parts: &parts,
+        sound,
+        replications: replications.as_ref(),
+        reserved: &reserved,
+    };
+    let optimize = optimize::searches(&section, &around);
     let (claims, source) = match section.node("published") {
         Some(node) => published(scope, node, &context),
         None => (Vec::new(), None),
@@ -124,6 +135,7 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
         adjust,
         baseline: baseline?,
         select,
+        optimize,
         confidence: confidence?,
         labels,
         design: design?,

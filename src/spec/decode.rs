@@ -84,7 +84,8 @@ pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
     policy.filter(|_| scope.faults.len() == faults)
 }
 
-fn printable(text: &str) -> bool {
+/// Whether a text has no line breaks or other control characters.
+pub fn printable(text: &str) -> bool {
     !text.contains(char::is_control)
 }
 

@@ -167,6 +167,6 @@ pub fn near_or_all<'a>(
 ) -> String {
     did_you_mean(name, known.clone()).unwrap_or_else(|| {
         let all: Vec<String> = known.into_iter().map(|name| format!("`{name}`")).collect();
-        format!("{what}: {}", all.join(", "))
+        format!("{what}: {}", if all.is_empty() { "nothing".to_owned() } else { all.join(", ") })
     })
 }

@@ -7,7 +7,7 @@ use crate::policy::Policy;
 use super::Template;
 use super::check::Parts;
 use super::decode;
-use super::overrides::kind_at;
+use super::path::kind_at;
 use super::section::Scope;
 
 /// What all points together tell.

@@ -113,7 +113,7 @@ fn claim(scope: Scope, node: &Node, context: &Context) -> Option<Claim> {
 }
 
 /// Whether a claim's policy is near a label that is itself a misspelt kind, which is noted there.
-fn meant_by_a_fault(name: &str, labels: &[String]) -> bool {
+pub fn meant_by_a_fault(name: &str, labels: &[String]) -> bool {
     let mut unknown = labels.iter().map(String::as_str).filter(|label| *label != name);
     let known = labels.iter().any(|label| label == name);
     let kind = |label: &str| POLICIES.iter().any(|kind| kind.name == label);
@@ -122,6 +122,7 @@ fn meant_by_a_fault(name: &str, labels: &[String]) -> bool {
         && unknown.any(|label| !kind(label) && did_you_mean(label, [name]).is_some())
 }
 
+/// Decodes a map from axes to values; nothing if it has faults, which are noted.
 pub fn levels(scope: Scope, node: Option<&Node>, design: &Design) -> Option<Vec<(String, Level)>> {
     let Some(node) = node else { return Some(Vec::new()) };
     if !matches!(node.value, Value::Map(_)) {
@@ -144,7 +145,8 @@ pub fn levels(scope: Scope, node: Option<&Node>, design: &Design) -> Option<Vec<
     levels.collect()
 }
 
-fn written(at: &[(String, Level)]) -> String {
+/// Returns levels in words, such as `alpha=0.01`.
+pub fn written(at: &[(String, Level)]) -> String {
     at.iter().map(|(name, level)| format!("{name}={level}")).collect::<Vec<_>>().join(" ")
 }
 

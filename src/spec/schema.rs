@@ -3,9 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::catalog::{
-    BASELINE, CLAIM, CUSTOM_RULE, DISTRIBUTIONS, Default, EXPERIMENT, Field, Kind, MODELS,
-    POLICIES, PUBLISHED, REPLICATIONS, RULES, SELECT, Takes, UNTIL, WARMUP,
+    BASELINE, CLAIM, CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, EXPERIMENT, Field, Kind,
+    METHODS, MODELS, OPTIMIZE, PARAMETER, POLICIES, PUBLISHED, REPLICATIONS, RIVAL, RULES, SELECT,
+    Takes, UNTIL, WARMUP,
 };
+use super::optimize::MAX_PARAMETERS;
 
 /// Returns the JSON Schema (draft 2020-12) of a spec. Numbers may be swept wherever they stand.
 pub fn schema() -> Value {
@@ -14,11 +16,12 @@ pub fn schema() -> Value {
     schema["title"] = json!("balancelab spec");
     schema["$defs"] = json!({
         "axis": axis(),
-        "model": kinds(MODELS),
-        "policy": kinds(POLICIES),
-        "distribution": kinds(DISTRIBUTIONS),
-        "rule": {"anyOf": [{"enum": RULES}, kinds(&[CUSTOM_RULE])]},
+        "model": kinds(MODELS, true),
+        "policy": kinds(POLICIES, true),
+        "distribution": kinds(DISTRIBUTIONS, true),
+        "rule": {"anyOf": [{"enum": RULES}, kinds(&[CUSTOM_RULE], true)]},
         "claim": map(&CLAIM, false),
+        "search": one_of(map(&OPTIMIZE, false), ["minimize", "maximize"]),
     });
     schema
 }
@@ -42,11 +45,12 @@ fn axis() -> Value {
 }
 
 /// One of several kinds: `name: {fields}`, a bare name or a bare value where that is possible.
-fn kinds(kinds: &[Kind]) -> Value {
+fn kinds(kinds: &[Kind], may_be_swept: bool) -> Value {
     let forms = kinds.iter().flat_map(|kind| {
-        let mut value = vec![map(kind, true)];
+        let mut value = vec![map(kind, may_be_swept)];
         if let Some(field) = kind.bare() {
-            value.push(swept(takes(&field.takes)));
+            let bare = takes(&field.takes);
+            value.push(if may_be_swept { swept(bare) } else { bare });
             if kind.name == "empirical" {
                 value.push(json!({"type": "string"}));
             }
@@ -62,7 +66,9 @@ fn kinds(kinds: &[Kind]) -> Value {
         std::iter::once(named).chain(plain.then(|| json!({"const": kind.name})))
     });
     let mut forms: Vec<Value> = forms.collect();
-    forms.push(json!({"$ref": "#/$defs/axis"}));
+    if may_be_swept {
+        forms.push(json!({"$ref": "#/$defs/axis"}));
+    }
     json!({"anyOf": forms})
 }
 
@@ -87,6 +93,12 @@ fn map(kind: &Kind, may_be_swept: bool) -> Value {
         "required": required,
         "additionalProperties": false,
     })
+}
+
+/// Of two fields one must be given.
+fn one_of(mut schema: Value, fields: [&str; 2]) -> Value {
+    schema["oneOf"] = fields.iter().map(|field| json!({"required": [field]})).collect();
+    schema
 }
 
 fn described(field: &Field) -> String {
@@ -126,8 +138,8 @@ fn takes(takes: &Takes) -> Value {
         Takes::Numbers { min_len, min, max, above } => {
             json!({"type": "array", "items": swept(number(min, max, above)), "minItems": min_len})
         }
-        Takes::Range { min, max } => {
-            let item = number(min, max, false);
+        Takes::Range { min, max, above } => {
+            let item = number(min, max, above);
             json!({"type": "array", "items": swept(item), "minItems": 2, "maxItems": 2})
         }
         Takes::Rule => json!({"$ref": "#/$defs/rule"}),
@@ -155,5 +167,25 @@ fn takes(takes: &Takes) -> Value {
         }
         Takes::Baseline => json!({"anyOf": [{"type": "string"}, map(&BASELINE, false)]}),
         Takes::Levels => json!({"type": "object"}),
+        Takes::Optimize => {
+            let one = json!({"$ref": "#/$defs/search"});
+            json!({"anyOf": [one, {"type": "array", "items": one}]})
+        }
+        Takes::Over => {
+            let one = one_of(map(&PARAMETER, false), ["log", "linear"]);
+            let mut schema = json!({"type": "object", "additionalProperties": one});
+            (schema["minProperties"], schema["maxProperties"]) = (json!(1), json!(MAX_PARAMETERS));
+            schema
+        }
+        Takes::Start => json!({"type": "object", "additionalProperties": {"type": "number"}}),
+        Takes::Method => kinds(METHODS, false),
+        Takes::Against => {
+            let one = json!({"anyOf": [{"type": "string"}, map(&RIVAL, false)]});
+            json!({"type": "array", "items": one})
+        }
+        Takes::Confirm => {
+            let number = json!({"type": "integer", "minimum": 2, "maximum": u32::MAX});
+            json!({"anyOf": [number, map(&CONFIRM, false)]})
+        }
     }
 }

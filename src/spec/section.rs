@@ -330,10 +330,9 @@ impl<'a> Section<'a> {
 
     fn in_range(&self, field: &'static Field, node: &Node) -> Option<f64> {
         let (min, max, above) = match field.takes {
-            Takes::Number { min, max, above } | Takes::Numbers { min, max, above, .. } => {
-                (min, max, above)
-            }
-            Takes::Range { min, max } => (min, max, false),
+            Takes::Number { min, max, above }
+            | Takes::Numbers { min, max, above, .. }
+            | Takes::Range { min, max, above } => (min, max, above),
             Takes::Warmup => (0.0, f64::MAX, false),
             _ => (f64::MIN, f64::MAX, false),
         };

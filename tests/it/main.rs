@@ -10,6 +10,8 @@ mod loss_router;
 mod program;
 mod readme;
 mod reproducible;
+mod schema;
+mod searches;
 mod selection;
 mod statistics;
 mod stopping;

@@ -8,7 +8,7 @@ use balancelab::design::Level;
 use balancelab::spec::{Experiment, Override, SpecError, load};
 
 /// A spec of one model and some policies.
-fn spec(model: &str, policies: &[&str], rest: &str) -> String {
+pub fn spec(model: &str, policies: &[&str], rest: &str) -> String {
     let mut text = format!("name: sweep\nmodel:\n  loss_router:\n{}policies:\n", indented(model));
     policies.iter().for_each(|policy| text += &format!("  - {policy}\n"));
     text + rest
@@ -18,20 +18,20 @@ fn indented(lines: &str) -> String {
     lines.lines().map(|line| format!("    {line}\n")).collect()
 }
 
-const MODEL: &str = "\
+pub const MODEL: &str = "\
 channels: [2, 4]
 interarrival: {poisson: 15}
 service: {poisson: 80}
 horizon: 1000
 ";
 
-fn try_load(text: &str, overrides: &[&str]) -> Result<Experiment, SpecError> {
+pub fn try_load(text: &str, overrides: &[&str]) -> Result<Experiment, SpecError> {
     let overrides: Vec<Override> =
         overrides.iter().map(|argument| Override::parse(argument).unwrap()).collect();
     load("spec.yaml", text.to_owned(), &overrides, &|_| Err("no file".to_owned()))
 }
 
-fn loaded(text: &str) -> Experiment {
+pub fn loaded(text: &str) -> Experiment {
     try_load(text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 

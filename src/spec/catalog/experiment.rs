@@ -94,6 +94,13 @@ pub const EXPERIMENT: Kind = Kind {
                     `replications` is the most of each",
         },
         Field {
+            name: "optimize",
+            takes: Takes::Optimize,
+            default: Default::Absent,
+            unit: "",
+            about: "search for the best parameters of a policy, or several such searches",
+        },
+        Field {
             name: "confidence",
             takes: Takes::Number { min: 0.5, max: 0.999_999, above: false },
             default: Default::Number(0.95),

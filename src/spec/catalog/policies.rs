@@ -88,7 +88,7 @@ pub const POLICIES: &[Kind] = &[
             },
             Field {
                 name: "clamp",
-                takes: Takes::Range { min: 0.0, max: 1.0 },
+                takes: Takes::Range { min: 0.0, max: 1.0, above: false },
                 default: Default::Range(0.01, 0.99),
                 unit: "probability",
                 about: "least and greatest θ",

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use balancelab::model::Model;
 use balancelab::policy::Policy;
 use balancelab::rng::Distribution;
-use balancelab::spec::Experiment;
+use balancelab::spec::{Experiment, Parameter};
 use proptest::prelude::*;
 
 use super::{loaded, rows, spec, try_load};
@@ -226,7 +226,10 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_spec_is_refused_or_runs_but_never_panics(damage in prop::collection::vec(damage(), 1..6)) {
+    fn a_damaged_spec_is_refused_or_runs_but_never_panics(
+        damage in prop::collection::vec(damage(), 1..6),
+        share in 0.0..=1.0,
+    ) {
         let mut text = INTACT.to_owned();
         damage.iter().for_each(|damage| damage.apply(&mut text));
         match try_load(&text, &[]) {
@@ -234,6 +237,10 @@ proptest! {
                 let point = experiment.design.point(experiment.points() - 1);
                 prop_assert!(experiment.model(&point).is_some(), "{}", text);
                 prop_assert!(experiment.policy(&point).is_some(), "{}", text);
+                for search in &experiment.optimize {
+                    let values: Vec<f64> = search.over.iter().map(|one| within(one, share)).collect();
+                    prop_assert!(experiment.searched(search, &point, &values).is_some(), "{}", text);
+                }
             }
             Err(error) => {
                 prop_assert!(!error.faults.is_empty());
@@ -244,8 +251,8 @@ proptest! {
 
     #[test]
     fn an_odd_override_is_refused_or_holds_but_never_panics(
-        path in "(model|policies|published|where|seed)(\\.(loss_router|[0-4]|theta|coin|trigger|j2|claims|service|\
-                 interarrival|poisson|alpha|rule|custom|values|linspace|channels|at|x)){0,4}",
+        path in "(model|policies|published|where|seed|optimize)(\\.(loss_router|[0-4]|theta|coin|trigger|j2|claims|service|\
+                 interarrival|poisson|alpha|rule|custom|values|linspace|channels|at|over|start|method|log|runs|x)){0,4}",
         value in "1|-1|\\[1, 2\\]|\\{values: \\[1, 2\\]\\}|\\{poisson: 3\\}|trigger|\\{axis: a\\}|\\[\\[\\]\\]|''",
     ) {
         if let Err(error) = try_load(INTACT, &[&format!("{path}={value}")]) {
@@ -256,7 +263,13 @@ proptest! {
 
 #[test]
 fn the_intact_spec_is_fine() {
-    loaded(INTACT);
+    assert_eq!(loaded(INTACT).optimize.len(), 2);
+}
+
+/// Returns a value of a searched parameter.
+fn within(parameter: &Parameter, share: f64) -> f64 {
+    let value = parameter.low + share * (parameter.high - parameter.low);
+    if parameter.integer { value.round() } else { value }
 }
 
 const INTACT: &str = "\
@@ -283,6 +296,18 @@ policies:
 where: [alpha < 0.5 || horizon > 120, '!(coin == 0.5)']
 replications: 2
 confidence: 0.9
+optimize:
+  - policy: theta
+    maximize: accepted_pct
+    over:
+      alpha: {log: [0.001, 1]}
+      clamp.0: {linear: [0, 0.3]}
+      model.interarrival.hyperexponential.means.0: {linear: [0.5, 2]}
+    start: {alpha: 0.1}
+    method: {spsa: {pairs: 2}}
+    budget: 100
+    against: [trigger, {policy: j2}]
+  - {policy: j2, label: runs, minimize: errors_pct, over: {max_run: {linear: [1, 9], integer: true}}, method: grid, budget: 50, confirm: {grid: 5, delta: 0.1}}
 published:
   source: somewhere
   claims:
