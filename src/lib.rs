@@ -33,8 +33,9 @@ pub mod spec;
 // Floor 7: parallel execution.
 pub mod engine;
 
-// Floor 8: polars, parquet, csv.
+// Floor 8: polars, parquet, csv; search under noise.
 pub mod frame;
+pub mod optimize;
 
 // Floor 9: published values to verdicts.
 pub mod claims;

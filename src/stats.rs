@@ -22,7 +22,7 @@ pub enum Good {
 
 impl Good {
     /// Returns a difference turned so that more is better.
-    fn gain(self, difference: f64) -> f64 {
+    pub fn gain(self, difference: f64) -> f64 {
         match self {
             Good::Less => -difference,
             Good::More => difference,

@@ -1,0 +1,145 @@
+//! The box that is searched, and the unit cube that stands for it.
+
+/// One searched parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Name, as results have it.
+    pub name: String,
+    /// Ends of its range, in natural units; both above 0 where `log`.
+    pub low: f64,
+    pub high: f64,
+    /// Whether equal steps are equal ratios.
+    pub log: bool,
+    /// Whether it takes whole numbers only.
+    pub integer: bool,
+}
+
+impl Parameter {
+    /// Returns the value at a share of the range; a share outside [0, 1] is taken for the nearest.
+    fn natural(&self, share: f64) -> f64 {
+        let share = share.clamp(0.0, 1.0);
+        let value = if self.log {
+            self.low * libm::pow(self.high / self.low, share)
+        } else {
+            self.low + share * (self.high - self.low)
+        };
+        let value = if self.integer { value.round() } else { value };
+        value.clamp(self.low, self.high)
+    }
+
+    fn share(&self, value: f64) -> f64 {
+        let share = if self.log {
+            libm::log(value / self.low) / libm::log(self.high / self.low)
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        share.clamp(0.0, 1.0)
+    }
+}
+
+/// A box of parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space {
+    pub parameters: Vec<Parameter>,
+}
+
+impl Space {
+    /// Returns the number of parameters.
+    pub fn dimension(&self) -> usize {
+        self.parameters.len()
+    }
+
+    /// Returns the point of the box, in natural units, at a point of the unit cube; whole
+    /// parameters are rounded.
+    pub fn natural(&self, unit: &[f64]) -> Vec<f64> {
+        self.parameters.iter().zip(unit).map(|(this, &share)| this.natural(share)).collect()
+    }
+
+    /// Returns the point of the unit cube at a point of the box.
+    pub fn unit(&self, natural: &[f64]) -> Vec<f64> {
+        self.parameters.iter().zip(natural).map(|(this, &value)| this.share(value)).collect()
+    }
+
+    /// Returns where a point of the unit cube is evaluated: itself, but for whole parameters.
+    pub fn actual(&self, unit: &[f64]) -> Vec<f64> {
+        let actual = |(this, &share): (&Parameter, &f64)| {
+            let share = share.clamp(0.0, 1.0);
+            if this.integer { this.share(this.natural(share)) } else { share }
+        };
+        self.parameters.iter().zip(unit).map(actual).collect()
+    }
+
+    /// Returns the two points of the unit cube at `c` to both sides of `at` along `direction`, a
+    /// sign per coordinate, each projected on the cube on its own.
+    ///
+    /// The two differ in every coordinate: a whole parameter that `c` doesn't move goes on by one.
+    pub fn spread(&self, at: &[f64], c: f64, direction: &[f64]) -> [Vec<f64>; 2] {
+        let side = |sign: f64| -> Vec<f64> {
+            let moved: Vec<f64> =
+                at.iter().zip(direction).map(|(at, way)| at + sign * c * way).collect();
+            self.actual(&moved)
+        };
+        let (mut plus, mut minus) = (side(1.0), side(-1.0));
+        for (i, this) in self.parameters.iter().enumerate().filter(|(_, this)| this.integer) {
+            if plus[i] == minus[i] {
+                let value = this.natural(plus[i]);
+                let next = if value + 1.0 <= this.high { value + 1.0 } else { value - 1.0 };
+                // The larger of the two goes to the side that the direction says.
+                let upper = if direction[i] > 0.0 { &mut plus } else { &mut minus };
+                if next > value {
+                    upper[i] = this.share(next);
+                } else {
+                    let lower = if direction[i] > 0.0 { &mut minus } else { &mut plus };
+                    lower[i] = this.share(next);
+                }
+            }
+        }
+        [plus, minus]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameter(low: f64, high: f64, log: bool, integer: bool) -> Parameter {
+        Parameter { name: "x".to_owned(), low, high, log, integer }
+    }
+
+    #[test]
+    fn scales_meet_their_ends_and_their_middles() {
+        let space = Space {
+            parameters: vec![
+                parameter(-2.0, 6.0, false, false),
+                parameter(0.01, 100.0, true, false),
+                parameter(1.0, 9.0, false, true),
+            ],
+        };
+        assert_eq!(space.natural(&[0.0; 3]), [-2.0, 0.01, 1.0]);
+        assert_eq!(space.natural(&[1.0; 3]), [6.0, 100.0, 9.0]);
+        let middle = space.natural(&[0.5, 0.5, 0.52]);
+        assert_eq!((middle[0], middle[2]), (2.0, 5.0));
+        assert!((middle[1] - 1.0).abs() < 1e-12);
+        let back = space.unit(&[2.0, 1.0, 5.0]);
+        assert!(back.iter().all(|share| (share - 0.5).abs() < 1e-12), "{back:?}");
+        assert_eq!(space.actual(&[0.3, 1.2, 0.52]), [0.3, 1.0, 0.5]);
+    }
+
+    #[test]
+    fn the_two_sides_of_a_spread_differ_everywhere() {
+        let wholes = [parameter(1.0, 9.0, false, true), parameter(1.0, 1000.0, true, true)];
+        for parameter in wholes {
+            let space = Space { parameters: vec![parameter] };
+            for at in (0..=200).map(|i| f64::from(i) / 200.0) {
+                for way in [1.0, -1.0] {
+                    let [plus, minus] = space.spread(&[at], 0.001, &[way]);
+                    let gap = space.natural(&plus)[0] - space.natural(&minus)[0];
+                    assert!(gap * way >= 1.0, "{at} {way}: {plus:?} {minus:?}");
+                }
+            }
+        }
+        let space = Space { parameters: vec![parameter(0.0, 1.0, false, false); 2] };
+        let [plus, minus] = space.spread(&[1.0, 0.5], 0.1, &[1.0, -1.0]);
+        assert_eq!((plus, minus), (vec![1.0, 0.4], vec![0.9, 0.6]));
+    }
+}
