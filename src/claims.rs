@@ -85,7 +85,7 @@ impl Judged {
 
 /// Returns the table of `claims.csv`.
 pub fn table(judged: &[Judged]) -> Table {
-    let columns = vec![
+    let columns = [
         "policy",
         "response",
         "published",
@@ -97,7 +97,9 @@ pub fn table(judged: &[Judged]) -> Table {
         "verdict",
         "at",
         "tolerance",
-    ];
+    ]
+    .map(String::from)
+    .to_vec();
     let rows = judged.iter().map(|claim| {
         vec![
             Cell::Text(claim.policy.clone()),

@@ -3,6 +3,7 @@
 mod args;
 mod progress;
 mod run;
+mod search;
 mod verify;
 
 use std::collections::BTreeMap;

@@ -13,12 +13,16 @@
 //! The engine prints nothing. It tells of its work in [`Event`]s.
 
 mod case;
+mod journal;
 mod plan;
 mod selection;
+mod workers;
 
 pub use case::Case;
+pub use journal::{JOURNAL, Journal};
 pub use plan::Plan;
 pub use selection::{Selected, select};
+pub use workers::{Job, Workers};
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -25,6 +25,7 @@ pub use space::{Parameter, Space};
 
 use crate::rng::StreamKey;
 use crate::spec::Method;
+use crate::stats::Interval;
 
 /// What is evaluated.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +69,28 @@ pub struct Found {
     pub why: String,
     /// Gains of an SPSA.
     pub gains: Option<Gains>,
+}
+
+/// A search of an experiment in one scenario, from its first replication to its confirmation.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Position of the search in the experiment.
+    pub search: usize,
+    /// Number of the scenario, and its first point.
+    pub scenario: u64,
+    pub point: u32,
+    pub found: Found,
+    /// The point found, its standard errors and the ends of its intervals, in natural units.
+    pub at: Vec<f64>,
+    pub se: Option<Vec<f64>>,
+    pub interval: Option<Vec<Interval>>,
+    /// Replications of the search.
+    pub spent: u64,
+    /// Evaluations that failed and were made once more, and those that failed again.
+    pub retried: u32,
+    pub skipped: u32,
+    pub steps: Vec<Step>,
+    pub confirmation: Confirmation,
 }
 
 /// Searches with the given method until its budget is spent; `start` is in natural units.

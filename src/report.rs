@@ -3,6 +3,7 @@
 //! Everything here returns text; printing is the business of `cli`.
 
 mod numbers;
+mod searches;
 mod vocabulary;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 pub use numbers::{duration, grouped, plus_minus, short, size};
+pub use searches::{scenario, searches};
 pub use vocabulary::vocabulary;
 
 use crate::claims::Judged;

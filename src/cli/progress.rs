@@ -1,5 +1,6 @@
 //! The progress bar, fed by the engine's events, and Ctrl-C.
 
+use std::cell::RefCell;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,8 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::engine::Event;
-use crate::report::grouped;
-use crate::spec::Experiment;
+use crate::optimize::{Phase, Step};
+use crate::report::{grouped, short};
+use crate::spec::{Experiment, Optimize};
 
 const TEMPLATE: &str = "{bar:30} {pos}/{len} replications, {speed}, {left} left{failed}";
 
@@ -83,6 +85,51 @@ impl Progress {
     pub(super) fn finish(&self) -> u64 {
         self.bar.finish_and_clear();
         self.arrivals.load(Ordering::Relaxed)
+    }
+}
+
+const SEARCH_TEMPLATE: &str = "{bar:30} {pos}/{len} replications of {msg}";
+
+/// A bar per search on stderr, with the current estimate; silent when stderr is no terminal.
+pub(super) struct SearchProgress {
+    bar: ProgressBar,
+    /// The search and the streams of the last step.
+    last: RefCell<(String, u128)>,
+}
+
+impl SearchProgress {
+    pub(super) fn new(quiet: bool) -> anyhow::Result<Self> {
+        let target =
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        bar.set_style(ProgressStyle::with_template(SEARCH_TEMPLATE)?);
+        Ok(SearchProgress { bar, last: RefCell::default() })
+    }
+
+    pub(super) fn observe(&self, search: &Optimize, step: &Step) {
+        let confirm = step.phase == Phase::Confirm;
+        let key = (search.label.clone(), step.streams.scenario);
+        if self.last.replace(key.clone()) != key {
+            self.bar.set_position(0);
+        }
+        let targets = 1 + search.against.len() as u64 + u64::from(search.confirm.grid.unwrap_or(0));
+        self.bar.set_length(if confirm {
+            targets * u64::from(search.confirm.replications)
+        } else {
+            search.budget
+        });
+        let values = |point: &Vec<f64>| -> Vec<String> {
+            let named = search.over.iter().zip(point);
+            named.map(|(over, &value)| format!("{} {}", over.name, short(value))).collect()
+        };
+        let at = step.estimate.as_ref().map(values).unwrap_or_default();
+        let phase = step.phase.name();
+        self.bar.set_message(format!("{}, {phase}: {}", search.label, at.join(", ")));
+        self.bar.inc(u64::from(step.replications));
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
     }
 }
 

@@ -7,16 +7,18 @@ use cpu_time::ProcessTime;
 use serde_json::json;
 
 use super::args::{Run, SpecArgs};
-use super::progress::{Progress, cancel_on_signal};
+use super::progress::{Progress, SearchProgress, cancel_on_signal};
+use super::search::{self, Searched};
 use super::{End, Usage, complain, load, print};
 use crate::claims::{self, Judged};
-use crate::engine::{self, Failed, Options, Plan};
+use crate::engine::{self, Failed, Journal, Options, Plan};
 use crate::frame::{Cell, Provenance, Results, Staging, Table};
+use crate::optimize::Step;
 use crate::report;
-use crate::spec::Experiment;
+use crate::spec::{Experiment, Optimize};
 
 /// Version of the files' columns and of the manifest.
-const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 1;
 /// Failed replications named on stderr.
 const NAMED_FAILURES: usize = 10;
 
@@ -30,6 +32,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     let shown = report::shown_points(&experiment);
     let keep = shown.iter().copied().chain(experiment.claimed_points()).collect();
     let mut results = Results::new(&experiment, Staging::new(&folder)?, keep)?;
+    let mut journal = search::journal(&experiment, &folder, args.fresh)?;
     let plan = Plan::all(&experiment);
     let progress = Progress::new(&experiment, plan.total(), args.output.quiet)?;
     let options = Options {
@@ -48,14 +51,28 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     let (failed, selected) = match failed {
         Err(engine::EngineError::Interrupted) => {
             drop(results);
-            // A folder made for this run alone is empty; any other stays.
-            let _ = std::fs::remove_dir(&folder);
-            complain(&anyhow::anyhow!("interrupted: no results were written"))?;
-            return Ok(End::Interrupted);
+            return interrupted(&folder, journal);
         }
         other => other?,
     };
     let (mut staging, kept) = results.finish()?;
+    let searched = match &mut journal {
+        Some(journal) => {
+            let progress = SearchProgress::new(args.output.quiet)?;
+            let observe = |search: &Optimize, step: &Step| progress.observe(search, step);
+            let searched = search::searches(&experiment, options, journal, &observe);
+            progress.finish();
+            searched?
+        }
+        None => Searched::Done(Vec::new(), Vec::new()),
+    };
+    let Searched::Done(outcomes, fruitless) = searched else {
+        drop(staging);
+        return interrupted(&folder, journal);
+    };
+    if !outcomes.is_empty() {
+        search::store(&experiment, &outcomes, &mut staging)?;
+    }
     let judge = |claim| claims::judge(&experiment, claim, kept.moments.get(&claim.point));
     let judged: Vec<Judged> = experiment.claims.iter().map(judge).collect();
     if !judged.is_empty() {
@@ -87,10 +104,14 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         "overrides": args.spec.changes.overrides().map_err(Usage)?.iter().map(|change| &change.flag).collect::<Vec<_>>(),
         "spec": experiment.text,
     }))?;
+    if let Some(journal) = journal {
+        journal.remove().map_err(|error| anyhow::anyhow!("{}: {error}", folder.display()))?;
+    }
     if args.output.json {
         let summary = json!({
             "name": experiment.name, "results": folder.display().to_string(), "counts": count,
             "selected": selected.as_ref().map(selected_json), "wall_seconds": seconds, "claims": judged.iter().map(claim_json).collect::<Vec<_>>(),
+            "searches": search::optima(&experiment, &outcomes),
         });
         print(&format!("{summary:#}\n"))?;
     } else if !args.output.quiet {
@@ -100,13 +121,37 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
             print(&report::selected(&experiment, rule, selected))?;
         }
         print(&report::comparisons(&experiment, &kept))?;
+        print(&report::searches(&experiment, &outcomes))?;
         if !judged.is_empty() {
             print(&format!("\n{}", report::claims(&experiment, &judged)))?;
         }
         print(&format!("results are in {}\n", folder.display()))?;
     }
     name_failures(&experiment, &args.spec, &failed)?;
-    end(&experiment, &judged, &failed)
+    for sentence in &fruitless {
+        complain(&anyhow::anyhow!("{sentence}"))?;
+    }
+    match end(&experiment, &judged, &failed)? {
+        End::Fine | End::ClaimFailed if !fruitless.is_empty() => Ok(End::ReplicationsFailed),
+        end => Ok(end),
+    }
+}
+
+/// Says what an interrupted run leaves: the journal of its searches, if there is anything in it.
+fn interrupted(folder: &Path, journal: Option<Journal>) -> anyhow::Result<End> {
+    let mut left = String::new();
+    match journal {
+        Some(journal) if !journal.is_empty() => {
+            let known = report::grouped(journal.len() as f64);
+            left = format!("; run again, and the searches go on from their {known} evaluations");
+        }
+        Some(journal) => journal.remove()?,
+        None => {}
+    }
+    // A folder made for this run alone is empty; any other stays.
+    let _ = std::fs::remove_dir(folder);
+    complain(&anyhow::anyhow!("interrupted: no results were written{left}"))?;
+    Ok(End::Interrupted)
 }
 
 /// Refuses to write over the results of another spec.
@@ -199,7 +244,8 @@ fn failures(experiment: &Experiment, spec: &SpecArgs, failed: &[Failed]) -> Tabl
             Cell::Text(replay_line(spec, failed)),
         ]
     });
-    let columns = vec!["point", "policy", "replication", "failure", "replay"];
+    let columns =
+        ["point", "policy", "replication", "failure", "replay"].map(String::from).to_vec();
     Table { columns, rows: rows.collect() }
 }
 

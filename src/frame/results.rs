@@ -40,7 +40,7 @@ impl Provenance {
         }
     }
 
-    fn metadata(&self) -> KeyValueMetadata {
+    pub(super) fn metadata(&self) -> KeyValueMetadata {
         KeyValueMetadata::from_static(vec![
             ("spec_hash".to_owned(), self.spec_hash.clone()),
             ("seed".to_owned(), self.seed.to_string()),

@@ -68,7 +68,7 @@ impl Staging {
     pub fn commit(mut self, manifest: &serde_json::Value) -> Result<(), StoreError> {
         self.write(MANIFEST, &format!("{manifest:#}\n"))?;
         self.sync()?;
-        for stale in [MANIFEST, "failures.csv", "claims.csv"] {
+        for stale in [MANIFEST, "failures.csv", "claims.csv", "optimum.json", "trace.parquet"] {
             match fs::remove_file(self.folder.join(stale)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(self.error(stale, error));

@@ -1,8 +1,8 @@
-//! Small tables, written whole as csv.
+//! Small tables, written whole as csv or parquet.
 
-use polars::prelude::{Column, CsvWriter, DataFrame, SerWriter};
+use polars::prelude::{Column, CsvWriter, DataFrame, ParquetWriter, PolarsResult, SerWriter};
 
-use super::{Staging, StoreError};
+use super::{Provenance, Staging, StoreError};
 
 /// A value in a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub enum Cell {
 /// Rows under named columns; a column's cells are of one kind.
 #[derive(Clone, Debug)]
 pub struct Table {
-    pub columns: Vec<&'static str>,
+    pub columns: Vec<String>,
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -26,16 +26,34 @@ impl Table {
     /// # Errors
     /// [`StoreError`], a full disk among others.
     pub fn write(&self, staging: &mut Staging, name: &str) -> Result<(), StoreError> {
-        let columns: Vec<Column> = self
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(index, title)| self.column(index, title))
-            .collect();
-        let mut frame =
-            DataFrame::new(self.rows.len(), columns).map_err(|error| staging.error(name, error))?;
+        let mut frame = self.frame().map_err(|error| staging.error(name, error))?;
         let file = staging.create(name)?;
         CsvWriter::new(file).finish(&mut frame).map_err(|error| staging.error(name, error))
+    }
+
+    /// Writes the table as the parquet file `name`.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_parquet(
+        &self,
+        staging: &mut Staging,
+        name: &str,
+        provenance: &Provenance,
+    ) -> Result<(), StoreError> {
+        let mut frame = self.frame().map_err(|error| staging.error(name, error))?;
+        let file = staging.create(name)?;
+        let written = ParquetWriter::new(file)
+            .set_parallel(false)
+            .with_key_value_metadata(Some(provenance.metadata()))
+            .finish(&mut frame);
+        written.map(drop).map_err(|error| staging.error(name, error))
+    }
+
+    fn frame(&self) -> PolarsResult<DataFrame> {
+        let columns = self.columns.iter().enumerate();
+        let columns = columns.map(|(index, title)| self.column(index, title)).collect();
+        DataFrame::new(self.rows.len(), columns)
     }
 
     fn column(&self, index: usize, title: &str) -> Column {

@@ -139,6 +139,11 @@ impl<'a> Search<'a> {
         &self.steps
     }
 
+    /// Returns all evaluations, in their order, at the end.
+    pub fn into_steps(self) -> Vec<Step> {
+        self.steps
+    }
+
     /// Returns the random numbers of a choice of the method's own.
     pub fn random(&self, purpose: &str) -> Pcg32 {
         let scenario = content_hash(format!("{:032x} {purpose}", self.streams.scenario).as_bytes());

@@ -60,6 +60,20 @@ impl Space {
         self.parameters.iter().zip(natural).map(|(this, &value)| this.share(value)).collect()
     }
 
+    /// Returns how much each value changes, in natural units, where its coordinate of the unit cube
+    /// changes by a little `change`.
+    pub fn change(&self, unit: &[f64], change: &[f64]) -> Vec<f64> {
+        let slope = |(i, this): (usize, &Parameter)| {
+            let slope = if this.log {
+                this.natural(unit[i]) * libm::log(this.high / this.low)
+            } else {
+                this.high - this.low
+            };
+            slope * change[i]
+        };
+        self.parameters.iter().enumerate().map(slope).collect()
+    }
+
     /// Returns where a point of the unit cube is evaluated: itself, but for whole parameters.
     pub fn actual(&self, unit: &[f64]) -> Vec<f64> {
         let actual = |(this, &share): (&Parameter, &f64)| {

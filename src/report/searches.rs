@@ -1,0 +1,142 @@
+//! What searches found, for a terminal.
+
+use super::{grouped, plus_minus, short, table};
+use crate::frame::verdict;
+use crate::optimize::{Gains, Outcome};
+use crate::spec::Experiment;
+use crate::stats::Good;
+
+/// Returns where a point's scenario stands, as ` at channels [2, 4]`; nothing of a single one.
+pub fn scenario(experiment: &Experiment, point: u32) -> String {
+    let point = experiment.design.point(point);
+    let levels = experiment.design.scenario_levels(&point);
+    let levels: Vec<String> =
+        levels.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
+    if levels.is_empty() { String::new() } else { format!(" at {}", levels.join(", ")) }
+}
+
+/// Returns what each search found, how sure that is, and how it compares.
+pub fn searches(experiment: &Experiment, outcomes: &[Outcome]) -> String {
+    outcomes.iter().map(|outcome| one(experiment, outcome)).collect()
+}
+
+fn one(experiment: &Experiment, outcome: &Outcome) -> String {
+    let search = &experiment.optimize[outcome.search];
+    let response = &experiment.columns[search.column];
+    let least = match search.good {
+        Good::Less => "least",
+        Good::More => "greatest",
+    };
+    let mut text = format!(
+        "\nsearch {}: the {least} {response} of {}{}\n",
+        search.label,
+        experiment.labels[search.policy],
+        scenario(experiment, outcome.point)
+    );
+    text += &format!(
+        "by {}, {} of {} replications{}\n",
+        outcome.found.method,
+        grouped(outcome.spent as f64),
+        grouped(search.budget as f64),
+        match (outcome.retried, outcome.skipped) {
+            (0, _) => String::new(),
+            (retried, skipped) =>
+                format!("; {retried} evaluations failed and {skipped} of them twice"),
+        }
+    );
+    if !outcome.found.why.is_empty() {
+        text += &format!("{}\n", outcome.found.why);
+    }
+    if let Some(gains) = &outcome.found.gains {
+        text += &gains_line(gains);
+    }
+    for (i, over) in search.over.iter().enumerate() {
+        let se = outcome.se.as_ref().map(|se| se[i]);
+        let interval = outcome.interval.as_ref().map(|intervals| intervals[i]);
+        text += &match (se, interval) {
+            (Some(se), Some(interval)) => format!(
+                "  {} = {}, standard error {}, {}% interval {} to {}\n",
+                over.name,
+                short(outcome.at[i]),
+                digits(se),
+                short(100.0 * experiment.confidence),
+                digits(interval.low),
+                digits(interval.high)
+            ),
+            _ => format!("  {} = {}, without a standard error\n", over.name, short(outcome.at[i])),
+        };
+    }
+    text + &confirmed(experiment, outcome)
+}
+
+fn gains_line(gains: &Gains) -> String {
+    format!(
+        "gains a_k = {} / (k + 1 + {})^0.602, c_k = {} / (k + 1)^0.101; {} iterations; the pilot \
+         saw a slope of {} per box and pairs with noise {}\n",
+        digits(gains.a),
+        digits(gains.stability),
+        digits(gains.c),
+        grouped(f64::from(gains.iterations)),
+        digits(gains.slope),
+        digits(gains.noise)
+    )
+}
+
+fn confirmed(experiment: &Experiment, outcome: &Outcome) -> String {
+    let search = &experiment.optimize[outcome.search];
+    let response = &experiment.columns[search.column];
+    let mut text = format!(
+        "confirmed in {} replications that the search never saw:\n",
+        grouped(f64::from(search.confirm.replications))
+    );
+    let value = |measured: &Option<crate::optimize::Measured>| match measured {
+        Some(value) => match value.interval {
+            Some(interval) => plus_minus(value.mean, interval.half_width()),
+            None => format!("{:.4}", value.mean),
+        },
+        None => "none".to_owned(),
+    };
+    let header = ["", response.as_str(), "found − rival", "verdict"].map(String::from).to_vec();
+    let mut rows = table(header, 1);
+    let confirmation = &outcome.confirmation;
+    rows.add_row(["found".to_owned(), value(&confirmation.found), String::new(), String::new()]);
+    for rival in &confirmation.rivals {
+        rows.add_row([
+            rival.name.clone(),
+            value(&rival.value),
+            match (rival.difference, rival.interval) {
+                (Some(difference), Some(interval)) => plus_minus(difference, interval.half_width()),
+                _ => "none".to_owned(),
+            },
+            verdict(rival.verdict).to_owned(),
+        ]);
+    }
+    text += &format!("{rows}\n");
+    if let (Some(regret), Some(points)) = (&confirmation.regret, search.confirm.grid) {
+        let best: Vec<String> = search
+            .over
+            .iter()
+            .zip(&regret.best)
+            .map(|(over, value)| format!("{} = {}", over.name, short(*value)))
+            .collect();
+        text += &format!(
+            "against the best of a grid of {points}, {}: regret {:.4}, interval {:.4} to {:.4}{}\n",
+            best.join(", "),
+            regret.regret,
+            regret.interval.low,
+            regret.interval.high,
+            match (regret.at_noise_floor, search.confirm.delta) {
+                (Some(true), Some(delta)) => format!(": at the noise floor of ±{delta}"),
+                (Some(false), Some(delta)) => format!(": not known to be within ±{delta}"),
+                _ => String::new(),
+            }
+        );
+    }
+    text
+}
+
+/// Returns a number with three significant digits.
+fn digits(number: f64) -> String {
+    let rounded: f64 = format!("{number:.2e}").parse().unwrap_or(number);
+    format!("{rounded}")
+}
