@@ -7,6 +7,7 @@ mod distributions;
 mod floors;
 mod found;
 mod loss_router;
+mod optimize;
 mod program;
 mod readme;
 mod reproducible;
