@@ -5,17 +5,20 @@
 //! request, learns the [`Outcome`] of its attempt, and routes the next. State never survives into
 //! another replication.
 //!
-//! What a router may see is a type: the routers of this family see [`Outcome`]s, which are the
-//! indicators I and J of the loss router's last request and nothing else. Kernels are compiled
-//! once per router type, so a policy costs no dynamic dispatch per arrival.
+//! What a router may see is a type: the routers of this family see the times of requests and
+//! [`Outcome`]s, which are the indicators I and J of the loss router's last request, and nothing
+//! else: no load. Kernels are compiled once per router type, so a policy costs no dynamic dispatch
+//! per arrival.
 
 mod alternate;
 mod coin;
+mod ledger;
 mod theta;
 mod trigger;
 
 pub use alternate::{Alternate, AlternateRouter};
 pub use coin::{Coin, CoinRouter};
+pub use ledger::{Capacities, Compare, Ledger, LedgerRouter};
 pub use theta::{Rule, Theta, ThetaRouter};
 pub use trigger::{Trigger, TriggerRouter};
 
@@ -34,8 +37,9 @@ pub enum Outcome {
 
 /// The state of one policy during one replication.
 pub trait Router {
-    /// Returns the index of the server to attempt; draws only from `routing`.
-    fn route(&mut self, routing: &mut Pcg32) -> usize;
+    /// Returns the index of the server to attempt with a request that comes at `now`, which never
+    /// goes back; draws only from `routing`.
+    fn route(&mut self, now: f64, routing: &mut Pcg32) -> usize;
     /// Takes note of what became of the request sent to `attempted`.
     fn learn(&mut self, attempted: usize, outcome: Outcome);
     /// Forgets what it has counted, and nothing that it routes by: the warm-up is over.
@@ -53,6 +57,7 @@ pub enum Policy {
     Trigger(Trigger),
     Alternate(Alternate),
     Theta(Theta),
+    Ledger(Ledger),
 }
 
 impl Policy {

@@ -26,7 +26,7 @@ impl Alternate {
 
 impl Router for AlternateRouter {
     #[inline]
-    fn route(&mut self, _: &mut Pcg32) -> usize {
+    fn route(&mut self, _: f64, _: &mut Pcg32) -> usize {
         self.next
     }
 

@@ -38,7 +38,7 @@ impl Coin {
 
 impl Router for CoinRouter {
     #[inline]
-    fn route(&mut self, routing: &mut Pcg32) -> usize {
+    fn route(&mut self, _: f64, routing: &mut Pcg32) -> usize {
         let u = unit(routing);
         self.ends.iter().map(|&end| usize::from(u >= end)).sum()
     }

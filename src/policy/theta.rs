@@ -88,7 +88,7 @@ impl Theta {
 
 impl Router for ThetaRouter {
     #[inline]
-    fn route(&mut self, routing: &mut Pcg32) -> usize {
+    fn route(&mut self, _: f64, routing: &mut Pcg32) -> usize {
         self.sum += self.theta;
         // The draw is made even when the run limit overrules it, so that policies that differ in
         // the limit alone stay on the same stream.
@@ -167,7 +167,7 @@ mod tests {
                 max_run: Some(limit),
             }
             .router();
-            let path: Vec<usize> = (0..10_000).map(|_| router.route(&mut routing)).collect();
+            let path: Vec<usize> = (0..10_000).map(|_| router.route(0.0, &mut routing)).collect();
             let longest = path.chunk_by(|a, b| a == b).map(<[usize]>::len).max();
             assert_eq!(longest, Some(limit as usize));
         }

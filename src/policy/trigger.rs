@@ -24,7 +24,7 @@ impl Trigger {
 
 impl Router for TriggerRouter {
     #[inline]
-    fn route(&mut self, _: &mut Pcg32) -> usize {
+    fn route(&mut self, _: f64, _: &mut Pcg32) -> usize {
         self.current
     }
 

@@ -1,7 +1,7 @@
 //! From sections of the tree to the plain parameters that models and policies take.
 
 use crate::model::{LossRouter, Model, Redirect, Warmup};
-use crate::policy::{Alternate, Coin, Policy, Rule, Theta, Trigger};
+use crate::policy::{Alternate, Capacities, Coin, Compare, Ledger, Policy, Rule, Theta, Trigger};
 use crate::rng::Distribution;
 
 use super::catalog::{CUSTOM_RULE, DISTRIBUTIONS, MODELS, POLICIES, RULES, WARMUP};
@@ -79,6 +79,7 @@ pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
             first: first(),
             flip_on_refusal: section.flag("flip_on_refusal"),
         })),
+        "ledger" => ledger(&section),
         _ => theta(&section),
     };
     policy.filter(|_| scope.faults.len() == faults)
@@ -106,6 +107,19 @@ fn coin(section: &Section) -> Option<Policy> {
         return None;
     }
     Some(Policy::Coin(Coin { probabilities }))
+}
+
+fn ledger(section: &Section) -> Option<Policy> {
+    let memory = section.number("memory");
+    let compare = match section.choice("compare") {
+        "free_share" => Compare::FreeShare,
+        _ => Compare::Free,
+    };
+    let capacities = match section.choice("capacities") {
+        "learned" => Capacities::Learned,
+        _ => Capacities::Known,
+    };
+    Some(Policy::Ledger(Ledger { memory: memory?, compare, capacities }))
 }
 
 fn theta(section: &Section) -> Option<Policy> {

@@ -1,18 +1,20 @@
 //! The loss router: exact invariants path by path, and two independent simulators.
 
 use balancelab::model::{LossRouter, Model, Redirect, Warmup};
-use balancelab::policy::{Alternate, Coin, Policy, Rule, Theta, Trigger};
+use balancelab::policy::{Alternate, Capacities, Coin, Compare, Policy, Rule, Theta, Trigger};
 use balancelab::rng::{Distribution, Pcg32, Role, Sampler, StreamKey, below, unit};
 use balancelab::stats::Moments;
+
+use super::ledger::{SlowBooks, ledger};
 
 #[path = "../../benches/plain.rs"]
 mod plain;
 
-fn poisson(mean: f64) -> Distribution {
+pub fn poisson(mean: f64) -> Distribution {
     Distribution::Poisson { mean }
 }
 
-fn scenario(channels: &[u32], service: Distribution, horizon: f64) -> LossRouter {
+pub fn scenario(channels: &[u32], service: Distribution, horizon: f64) -> LossRouter {
     LossRouter {
         channels: channels.to_vec(),
         interarrival: poisson(15.0),
@@ -49,7 +51,7 @@ fn key(model: &Model, replication: u32) -> StreamKey {
 }
 
 /// Returns the values of one replication without the two columns about θ.
-fn path(model: &LossRouter, policy: &Policy, replication: u32) -> Vec<f64> {
+pub fn path(model: &LossRouter, policy: &Policy, replication: u32) -> Vec<f64> {
     let model = Model::LossRouter(model.clone());
     let compiled = model.compile().unwrap();
     let mut row = compiled.replicate(policy, &key(&model, replication)).unwrap();
@@ -59,7 +61,7 @@ fn path(model: &LossRouter, policy: &Policy, replication: u32) -> Vec<f64> {
     row
 }
 
-fn column(model: &LossRouter, policy: &Policy, replication: u32, name: &str) -> f64 {
+pub fn column(model: &LossRouter, policy: &Policy, replication: u32, name: &str) -> f64 {
     let model = Model::LossRouter(model.clone());
     let row = model.compile().unwrap().replicate(policy, &key(&model, replication)).unwrap();
     row[model.columns().iter().position(|column| column == name).unwrap()]
@@ -75,6 +77,10 @@ fn refusals_and_arrivals_are_the_same_for_every_policy() {
                 alternate(true),
                 theta(Rule::I, 0.1, 0.5, [0.01, 0.99], None),
                 theta(Rule::J, 0.01, 1.0 / 3.0, [0.01, 0.99], Some(2)),
+                ledger(80.0, Compare::Free, Capacities::Known),
+                ledger(460.0, Compare::FreeShare, Capacities::Known),
+                ledger(80.0, Compare::Free, Capacities::Learned),
+                ledger(460.0, Compare::FreeShare, Capacities::Learned),
             ];
             for name in ["arrivals", "refusals_pct", "accepted_pct"] {
                 let expected = column(&model, &policies[0], replication, name);
@@ -117,6 +123,7 @@ struct Counts {
     arrivals: u64,
     errors: u64,
     refusals: u64,
+    switches: u64,
     taken: Vec<u64>,
 }
 
@@ -131,11 +138,15 @@ fn slow(model: &LossRouter, policy: &Policy, streams: &StreamKey) -> Counts {
     let (mut routing, mut redirect) = (stream(Role::Routing), stream(Role::Redirect));
     let n = model.channels.len();
     let mut jobs: Vec<Vec<f64>> = vec![Vec::new(); n];
-    let mut counts = Counts { arrivals: 0, errors: 0, refusals: 0, taken: vec![0; n] };
+    let mut counts = Counts { arrivals: 0, errors: 0, refusals: 0, switches: 0, taken: vec![0; n] };
     let mut now = 0.0;
     let mut current = 0;
     let mut theta = if let Policy::Theta(policy) = policy { policy.start } else { 0.0 };
     let mut attempts: Vec<usize> = Vec::new();
+    let mut books = match policy {
+        Policy::Ledger(ledger) => Some(SlowBooks::new(ledger, &model.channels)),
+        _ => None,
+    };
     loop {
         now += interarrival.sample(&mut a);
         if now > model.horizon {
@@ -166,7 +177,9 @@ fn slow(model: &LossRouter, policy: &Policy, streams: &StreamKey) -> Counts {
                 let run = attempts.iter().rev().take_while(|&&server| server == wish).count();
                 if run >= limit { 1 - wish } else { wish }
             }
+            Policy::Ledger(_) => books.as_ref().unwrap().freest(now),
         };
+        counts.switches += u64::from(attempts.last().is_some_and(|&last| last != attempt));
         attempts.push(attempt);
         if attempts.len() > 8 {
             attempts.remove(0);
@@ -214,7 +227,27 @@ fn slow(model: &LossRouter, policy: &Policy, streams: &StreamKey) -> Counts {
                 theta += policy.alpha * (rule.j * j + rule.i * (i0 - i1));
                 theta = theta.clamp(policy.clamp[0], policy.clamp[1]);
             }
+            Policy::Ledger(_) => books.as_mut().unwrap().note(now, attempt, to),
         }
+    }
+}
+
+/// Compares the kernel with the slow simulator, exactly.
+pub fn agrees(model: &LossRouter, policy: &Policy) {
+    let wrapped = Model::LossRouter(model.clone());
+    let streams = key(&wrapped, 1);
+    let slow = slow(model, policy, &streams);
+    let row = wrapped.compile().unwrap().replicate(policy, &streams).unwrap();
+    let columns = wrapped.columns();
+    let value = |name: &str| row[columns.iter().position(|column| column == name).unwrap()];
+    let pct = |count: u64| 100.0 * count as f64 / slow.arrivals as f64;
+    assert_eq!(value("arrivals"), slow.arrivals as f64);
+    assert_eq!(value("errors_pct"), pct(slow.errors), "{model:?} {policy:?}");
+    assert_eq!(value("refusals_pct"), pct(slow.refusals), "{model:?} {policy:?}");
+    assert_eq!(value("accepted_pct"), pct(slow.arrivals - slow.refusals));
+    assert_eq!(value("switches_pct"), pct(slow.switches), "{model:?} {policy:?}");
+    for (k, &taken) in slow.taken.iter().enumerate() {
+        assert_eq!(value(&format!("server_share_pct_{k}")), pct(taken), "{model:?} {policy:?}");
     }
 }
 
@@ -251,24 +284,7 @@ fn the_kernel_agrees_with_a_slow_simulator_on_the_same_streams() {
             ));
         }
         for policy in &policies {
-            let wrapped = Model::LossRouter(model.clone());
-            let streams = key(&wrapped, 1);
-            let slow = slow(model, policy, &streams);
-            let row = wrapped.compile().unwrap().replicate(policy, &streams).unwrap();
-            let columns = wrapped.columns();
-            let value = |name: &str| row[columns.iter().position(|column| column == name).unwrap()];
-            let pct = |count: u64| 100.0 * count as f64 / slow.arrivals as f64;
-            assert_eq!(value("arrivals"), slow.arrivals as f64);
-            assert_eq!(value("errors_pct"), pct(slow.errors), "{model:?} {policy:?}");
-            assert_eq!(value("refusals_pct"), pct(slow.refusals), "{model:?} {policy:?}");
-            assert_eq!(value("accepted_pct"), pct(slow.arrivals - slow.refusals));
-            for (k, &taken) in slow.taken.iter().enumerate() {
-                assert_eq!(
-                    value(&format!("server_share_pct_{k}")),
-                    pct(taken),
-                    "{model:?} {policy:?}"
-                );
-            }
+            agrees(model, policy);
         }
     }
 }

@@ -6,6 +6,7 @@ mod comparisons;
 mod distributions;
 mod floors;
 mod found;
+mod ledger;
 mod loss_router;
 mod optimize;
 mod program;

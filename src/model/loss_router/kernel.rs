@@ -86,6 +86,9 @@ impl Compiled {
                 self.route(alternate.router(servers), streams, edges, note)
             }
             Policy::Theta(theta) => self.route(theta.router(), streams, edges, note),
+            Policy::Ledger(ledger) => {
+                self.route(ledger.router(&self.model.channels), streams, edges, note)
+            }
         }
     }
 
@@ -176,7 +179,7 @@ impl LossRouter {
             note(&servers, now);
             let size = service.draw(&mut service_stream);
             let freed_by = if self.departure_first { now } else { now.next_down() };
-            let attempted = router.route(&mut routing_stream);
+            let attempted = router.route(now, &mut routing_stream);
             counts.switches += u64::from(last != attempted);
             last = attempted;
             let outcome = if servers[attempted].has_room(freed_by) {

@@ -73,7 +73,7 @@ impl LossRouter {
             Policy::Theta(theta) if theta.alpha == 0.0 && theta.max_run.is_none() => {
                 LossPolicy::Coin(vec![theta.start, 1.0 - theta.start])
             }
-            Policy::Theta(_) => return None,
+            Policy::Theta(_) | Policy::Ledger(_) => return None,
         };
         let rates = (0..self.channels.len()).map(|k| self.speed(k) / service);
         Some(LossNetwork {

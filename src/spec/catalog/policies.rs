@@ -104,6 +104,37 @@ pub const POLICIES: &[Kind] = &[
             LABEL,
         ],
     },
+    Kind {
+        name: "ledger",
+        about: "to the server with the most channels free by its own books (the first on a tie), \
+                in which a request occupies the server that took it for a fixed time",
+        fields: &[
+            Field {
+                name: "memory",
+                takes: NOT_NEGATIVE,
+                default: Default::Required,
+                unit: "time",
+                about: "how long a request stands in the books",
+            },
+            Field {
+                name: "compare",
+                takes: Takes::Choice(&["free", "free_share"]),
+                default: Default::Text("free"),
+                unit: "",
+                about: "whether the number of free channels decides or their share; more may stand \
+                        in the books than there are channels, and then it is below 0",
+            },
+            Field {
+                name: "capacities",
+                takes: Takes::Choice(&["known", "learned"]),
+                default: Default::Text("known"),
+                unit: "",
+                about: "whether it knows the servers' channels or learns from I and J how many \
+                        requests stand in the books of a server when it is full",
+            },
+            LABEL,
+        ],
+    },
 ];
 
 /// Names of the published rules of the theta policy.

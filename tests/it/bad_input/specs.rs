@@ -46,6 +46,9 @@ fn names_that_nothing_has() {
     swap("unknown_distribution", SERVICE, "service: {poison: 80}");
     swap("unknown_rule", THETA, "theta: {rule: k, alpha: 0.01}");
     swap("unknown_redirect", "horizon: 1000", "horizon: 1000\n    redirect: nxt");
+    swap("unknown_compare", "- trigger", "- ledger: {memory: 80, compare: free_shares}");
+    swap("unknown_capacities", "- trigger", "- ledger: {memory: 80, capacities: [2, 4]}");
+    swap("unknown_key_of_ledger", "- trigger", "- ledger: {memory: 80, compares: free}");
     swap("number_as_distribution", SERVICE, "service: 80");
     swap("policy_with_two_names", "- coin: {theta: 0.333}", "- coin:\n    theta: 0.333");
     swap("policy_is_a_number", "- trigger", "- 3");
@@ -99,6 +102,12 @@ fn numbers_out_of_range() {
     swap("start_default_outside_clamp", THETA, "theta: {rule: j, alpha: 0.01, clamp: [0.5, 0.9]}");
     swap("alpha_negative", THETA, "theta: {rule: j, alpha: -0.01}");
     swap("max_run_zero", THETA, "theta: {rule: j, alpha: 0.01, max_run: 0}");
+    swap("memory_negative", "- trigger", "- ledger: {memory: -80}");
+    swap("memory_infinite", "- trigger", "- ledger: {memory: .inf}");
+    swap("memory_missing", "- trigger", "- ledger: {compare: free}");
+    swap("memory_text", "- trigger", "- ledger: {memory: forever}");
+    swap("memory_of_two", "- trigger", "- ledger: {memory: [80, 90]}");
+    swap("bare_ledger", "- trigger", "- ledger");
     swap("replications_zero", "replications: 2", "replications: 0");
     swap("replications_negative", "replications: 2", "replications: -2");
     swap("replications_huge", "replications: 2", "replications: 4294967296");

@@ -293,6 +293,7 @@ policies:
       rule: {custom: {j: 1, i: &w -0.5, smoothed: true}}
       alpha: {values: [0.1, 0.2], axis: size}
       max_run: 2
+  - ledger: {memory: 80, compare: free_share, capacities: learned}
 where: [alpha < 0.5 || horizon > 120, '!(coin == 0.5)']
 replications: 2
 confidence: 0.9

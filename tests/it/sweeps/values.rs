@@ -2,7 +2,7 @@
 
 use super::{MODEL, column, loaded, rows, spec};
 use balancelab::design::Level;
-use balancelab::policy::Policy;
+use balancelab::policy::{Capacities, Compare, Ledger, Policy};
 
 fn columns(text: &str) -> Vec<String> {
     loaded(text).design.columns().to_vec()
@@ -61,6 +61,33 @@ fn axes_that_share_a_name_move_together_within_a_policy() {
         pairs.iter().flat_map(|&(alpha, start)| [1, 2, 3].map(|run| (alpha, start, run))).collect();
     assert_eq!(got, want);
     assert_eq!(experiment.points(), 7);
+}
+
+#[test]
+fn all_fields_of_a_ledger_are_swept() {
+    let policies = [
+        "ledger: {memory: {values: [0, 80]}, compare: {values: [free, free_share]}}",
+        "ledger: {label: learner, memory: 40, capacities: {values: [learned, known]}}",
+        "ledger: {label: bare, memory: 40}",
+    ];
+    let experiment = loaded(&spec(MODEL, &policies, ""));
+    let ledgers: Vec<Ledger> = (0..experiment.points())
+        .map(|index| match experiment.policy(&experiment.design.point(index)).unwrap() {
+            Policy::Ledger(ledger) => ledger,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let ledger = |memory, compare| Ledger { memory, compare, capacities: Capacities::Known };
+    let expected = [
+        ledger(0.0, Compare::Free),
+        ledger(0.0, Compare::FreeShare),
+        ledger(80.0, Compare::Free),
+        ledger(80.0, Compare::FreeShare),
+        Ledger { capacities: Capacities::Learned, ..ledger(40.0, Compare::Free) },
+        ledger(40.0, Compare::Free),
+        ledger(40.0, Compare::Free),
+    ];
+    assert_eq!(ledgers, expected);
 }
 
 #[test]
