@@ -26,7 +26,7 @@ fn series(channels: [u32; 2], service: f64) -> Model {
     })
 }
 
-fn theta(max_run: Option<u32>) -> Policy {
+fn theta(max_run: Option<[u32; 2]>) -> Policy {
     let (start, clamp) = (1.0 / 3.0, [0.01, 0.99]);
     Policy::Theta(Theta { rule: Rule::J, alpha: 0.01, start, clamp, max_run })
 }
@@ -44,7 +44,7 @@ fn policy(name: &str) -> Policy {
         "trigger" => Policy::Trigger(Trigger { first: 0 }),
         "alternate" => Policy::Alternate(Alternate { first: 0, flip_on_refusal: true }),
         "theta j" => theta(None),
-        _ => theta(Some(2)),
+        _ => theta(Some([2; 2])),
     }
 }
 
@@ -64,7 +64,7 @@ fn series_1_and_2<const N: usize>(bencher: divan::Bencher, name: &str) {
 /// Times the product and the reference in turns, and prints the ratio of their best rounds.
 fn ratio() {
     let model = series([10, 20], 460.0).compile().expect("the published times are valid");
-    let policy = theta(Some(2));
+    let policy = theta(Some([2; 2]));
     let setting = plain::Setting { channels: [10, 20], service: 460.0, alpha: 0.01, max_run: 2 };
     let (mut ours, mut plain) = (f64::INFINITY, f64::INFINITY);
     for round in 0..20 {

@@ -7,7 +7,10 @@
 //! and with the smoothed J term θ ← clamp(θ + α·j·(J₀·θ − J₁·(1 − θ)) + …). θ is the
 //! probability of server 0. Source: K. V. Pervyshev, "Optimizing the work of a router", after
 //! O. N. Granichin and B. T. Polyak (2003) and S. S. Sysoev. The limit on runs is the paper's
-//! closing idea; which rule it limited there is not said, so here any rule may have it.
+//! closing idea; which rule it limited there is not said, so here any rule may have it. Ours are
+//! the mixture of both J terms, by a smoothing s between 0 and 1, and a limit for each server:
+//!
+//! > (1 − s)·(J₀ − J₁) + s·(J₀·θ − J₁·(1 − θ)) = J₀·(1 − s + s·θ) − J₁·(1 − s·θ)
 //!
 //! Five things can happen to a request, so the update is two tables of five numbers, indexed by
 //! what happened: branches on random outcomes would cost more than the rest of the policy.
@@ -24,8 +27,8 @@ pub struct Rule {
     pub j: f64,
     /// Weight of I₀ − I₁.
     pub i: f64,
-    /// Whether the J term is J₀·θ − J₁·(1 − θ).
-    pub smoothed: bool,
+    /// Share, from 0 to 1, of J₀·θ − J₁·(1 − θ) in the J term; the rest of it is J₀ − J₁.
+    pub smoothing: f64,
 }
 
 impl Rule {
@@ -33,10 +36,10 @@ impl Rule {
     pub const I: Rule = Rule::plain(0.0, 1.0);
     pub const J_MINUS_I: Rule = Rule::plain(1.0, -1.0);
     pub const J_PLUS_I: Rule = Rule::plain(1.0, 1.0);
-    pub const J_SMOOTHED: Rule = Rule { j: 1.0, i: 0.0, smoothed: true };
+    pub const J_SMOOTHED: Rule = Rule { smoothing: 1.0, ..Rule::J };
 
     const fn plain(j: f64, i: f64) -> Rule {
-        Rule { j, i, smoothed: false }
+        Rule { j, i, smoothing: 0.0 }
     }
 }
 
@@ -50,8 +53,8 @@ pub struct Theta {
     pub start: f64,
     /// Least and greatest θ.
     pub clamp: [f64; 2],
-    /// Longest run of attempts at one server; `None` is no limit.
-    pub max_run: Option<u32>,
+    /// Longest run of attempts at each server, ≥ 1; `None` is no limit.
+    pub max_run: Option<[u32; 2]>,
 }
 
 /// A theta policy at work.
@@ -65,14 +68,15 @@ pub struct ThetaRouter {
     slope: [f64; 8],
     last: usize,
     run: u32,
-    max_run: u32,
+    max_run: [u32; 2],
 }
 
 impl Theta {
     pub fn router(&self) -> ThetaRouter {
         let (j, i) = (self.alpha * self.rule.j, self.alpha * self.rule.i);
-        // −αj(1 − θ) = −αj + αjθ, so that the smoothed rule is linear in θ too.
-        let (to_0, to_1, slope) = if self.rule.smoothed { (0.0, -j, j) } else { (j, -j, 0.0) };
+        // The smoothed rule is linear in θ too: −αj(1 − sθ) = −αj + αjsθ.
+        let s = self.rule.smoothing;
+        let (to_0, to_1, slope) = (j * (1.0 - s), -j, j * s);
         ThetaRouter {
             theta: self.start,
             sum: 0.0,
@@ -81,7 +85,7 @@ impl Theta {
             slope: [0.0, 0.0, slope, slope, 0.0, 0.0, 0.0, 0.0],
             last: 0,
             run: 0,
-            max_run: self.max_run.unwrap_or(u32::MAX),
+            max_run: self.max_run.unwrap_or([u32::MAX; 2]),
         }
     }
 }
@@ -93,7 +97,7 @@ impl Router for ThetaRouter {
         // The draw is made even when the run limit overrules it, so that policies that differ in
         // the limit alone stay on the same stream.
         let wish = usize::from(unit(routing) >= self.theta);
-        let forced = usize::from(self.run >= self.max_run && wish == self.last);
+        let forced = usize::from(self.run >= self.max_run[self.last & 1] && wish == self.last);
         let server = wish ^ forced;
         let longer = self.run.saturating_add(1);
         self.run = select_unpredictable(server == self.last, longer, 1);
@@ -155,19 +159,60 @@ mod tests {
         }
     }
 
+    /// The update after J₀ and after J₁ by hand, for θ = .4 and α = .1.
+    #[test]
+    fn smoothing_mixes_the_plain_and_the_smoothed_update() {
+        let cases =
+            [(0.0, [0.5, 0.3]), (0.5, [0.47, 0.32]), (0.75, [0.455, 0.33]), (1.0, [0.44, 0.34])];
+        for (smoothing, expected) in cases {
+            for j in [1.0, -2.0] {
+                let rule = Rule { j, i: 0.0, smoothing };
+                let got = [0, 1].map(|to| after(rule, 1 - to, Outcome::Redirected(to)));
+                for (got, expected) in got.into_iter().zip(expected) {
+                    let expected = 0.4 + j * (expected - 0.4);
+                    assert!((got - expected).abs() < 1e-12, "{rule:?}: {got}, not {expected}");
+                }
+            }
+        }
+    }
+
+    /// At the ends nothing is rounded: published results stay what they are, bit by bit.
+    #[test]
+    fn smoothing_of_0_or_1_leaves_the_published_tables_alone() {
+        let tables = |smoothing| {
+            let rule = Rule { j: 1.0, i: 0.0, smoothing };
+            let theta =
+                Theta { rule, alpha: 0.1, start: 0.4, clamp: [0.01, 0.99], max_run: None }.router();
+            [theta.shift[2], theta.shift[3], theta.slope[2], theta.slope[3]]
+        };
+        assert_eq!(tables(0.0), [0.1, -0.1, 0.0, 0.0]);
+        assert_eq!(tables(1.0), [0.0, -0.1, 0.1, 0.1]);
+    }
+
+    /// Returns the attempts of a policy that would rather stay with one server.
+    fn attempts(start: f64, max_run: Option<[u32; 2]>, n: usize) -> Vec<usize> {
+        let mut routing = Pcg32::new(7, 11);
+        let mut router =
+            Theta { rule: Rule::J, alpha: 0.0, start, clamp: [0.0, 1.0], max_run }.router();
+        (0..n).map(|_| router.route(0.0, &mut routing)).collect()
+    }
+
+    #[test]
+    fn each_server_has_its_own_limit() {
+        assert_eq!(attempts(1.0, Some([2, 4]), 7), [0, 0, 1, 0, 0, 1, 0]);
+        assert_eq!(attempts(0.0, Some([2, 4]), 11), [1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1]);
+        assert_eq!(attempts(1.0, Some([1, 4]), 4), [0, 1, 0, 1]);
+        assert_eq!(attempts(0.0, None, 5), [1; 5]);
+        let path = attempts(0.4, Some([2, 3]), 10_000);
+        let runs: Vec<&[usize]> = path.chunk_by(|a, b| a == b).collect();
+        let longest = |k| runs.iter().filter(|run| run[0] == k).map(|run| run.len()).max();
+        assert_eq!([longest(0), longest(1)], [Some(2), Some(3)]);
+    }
+
     #[test]
     fn no_run_is_longer_than_the_limit() {
-        let mut routing = Pcg32::new(7, 11);
         for limit in 1..5 {
-            let mut router = Theta {
-                rule: Rule::J,
-                alpha: 0.0,
-                start: 0.8,
-                clamp: [0.01, 0.99],
-                max_run: Some(limit),
-            }
-            .router();
-            let path: Vec<usize> = (0..10_000).map(|_| router.route(0.0, &mut routing)).collect();
+            let path = attempts(0.8, Some([limit; 2]), 10_000);
             let longest = path.chunk_by(|a, b| a == b).map(<[usize]>::len).max();
             assert_eq!(longest, Some(limit as usize));
         }

@@ -64,6 +64,11 @@ pub enum Takes {
         max: f64,
         above: bool,
     },
+    /// A whole number from `min` to `max` for both servers, or a list of one for each.
+    Pair {
+        min: u64,
+        max: u64,
+    },
     /// Two numbers in the range, the first below the second.
     Range {
         min: f64,
@@ -187,6 +192,9 @@ impl Takes {
             }
             Takes::Numbers { min_len, min, max, above } => {
                 format!("a list of {min_len} or more numbers {}", range(min, max, above))
+            }
+            Takes::Pair { min, max } => {
+                format!("a whole number from {min} to {max}, or a list of two")
             }
             Takes::Range { min, max, above } => match range(min, max, above).as_str() {
                 "that is finite" => "two rising finite numbers".to_owned(),

@@ -127,7 +127,7 @@ fn theta(section: &Section) -> Option<Policy> {
     let alpha = section.number("alpha");
     let start = section.number("start");
     let clamp = section.range("clamp");
-    let max_run = section.integer("max_run").map(|limit| limit as u32);
+    let max_run = section.pair("max_run").map(|limits| limits.map(|limit| limit as u32));
     let (rule, alpha, start, clamp) = (rule?, alpha?, start?, clamp?);
     if !(clamp[0]..=clamp[1]).contains(&start) {
         let given = if section.node("start").is_some() { "start" } else { "clamp" };
@@ -149,8 +149,9 @@ fn rule(section: &Section) -> Option<Rule> {
         Value::Map(entries) if entries.len() == 1 && entries[0].key == "custom" => {
             let custom = Some(scope.resolve(&entries[0].node));
             let custom = Section::open(scope, &CUSTOM_RULE, custom, entries[0].key_at);
-            let (j, i) = (custom.number("j")?, custom.number("i")?);
-            return Some(Rule { j, i, smoothed: custom.flag("smoothed") });
+            let (j, i) = (custom.number("j"), custom.number("i"));
+            let smoothing = custom.number("smoothing");
+            return Some(Rule { j: j?, i: i?, smoothing: smoothing? });
         }
         _ => "",
     };

@@ -138,6 +138,12 @@ fn takes(takes: &Takes) -> Value {
         Takes::Numbers { min_len, min, max, above } => {
             json!({"type": "array", "items": swept(number(min, max, above)), "minItems": min_len})
         }
+        Takes::Pair { min, max } => {
+            let one = json!({"type": "integer", "minimum": min, "maximum": max});
+            let two =
+                json!({"type": "array", "items": swept(one.clone()), "minItems": 2, "maxItems": 2});
+            json!({"anyOf": [one, two]})
+        }
         Takes::Range { min, max, above } => {
             let item = number(min, max, above);
             json!({"type": "array", "items": swept(item), "minItems": 2, "maxItems": 2})

@@ -260,6 +260,20 @@ impl<'a> Section<'a> {
         whole.into_iter().collect()
     }
 
+    /// Returns two whole numbers, equal if one was given for both, or nothing if it was left out.
+    pub fn pair(&self, name: &str) -> Option<[u64; 2]> {
+        let field = self.field(name)?;
+        let node = self.given(field)?;
+        match &node.value {
+            Value::List(list) if list.len() == 2 => {
+                let both = [&list[0], &list[1]].map(|item| self.scope.resolve(item));
+                let [a, b] = both.map(|item| self.whole(field, item));
+                Some([a?, b?])
+            }
+            _ => self.whole(field, node).map(|both| [both; 2]),
+        }
+    }
+
     /// Returns two rising numbers.
     pub fn range(&self, name: &str) -> Option<[f64; 2]> {
         let field = self.field(name)?;
@@ -351,7 +365,9 @@ impl<'a> Section<'a> {
 
     fn whole(&self, field: &'static Field, node: &Node) -> Option<u64> {
         let (min, max) = match field.takes {
-            Takes::Integer { min, max } | Takes::Integers { min, max, .. } => (min, max),
+            Takes::Integer { min, max }
+            | Takes::Integers { min, max, .. }
+            | Takes::Pair { min, max } => (min, max),
             Takes::Replications => (1, u64::from(u32::MAX)),
             _ => (0, u64::MAX),
         };

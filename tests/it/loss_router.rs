@@ -36,7 +36,7 @@ fn series2() -> LossRouter {
     scenario(&[10, 20], poisson(460.0), 1e6)
 }
 
-fn theta(rule: Rule, alpha: f64, start: f64, clamp: [f64; 2], max_run: Option<u32>) -> Policy {
+fn theta(rule: Rule, alpha: f64, start: f64, clamp: [f64; 2], max_run: Option<[u32; 2]>) -> Policy {
     Policy::Theta(Theta { rule, alpha, start, clamp, max_run })
 }
 
@@ -76,7 +76,8 @@ fn refusals_and_arrivals_are_the_same_for_every_policy() {
                 TRIGGER,
                 alternate(true),
                 theta(Rule::I, 0.1, 0.5, [0.01, 0.99], None),
-                theta(Rule::J, 0.01, 1.0 / 3.0, [0.01, 0.99], Some(2)),
+                theta(Rule::J, 0.01, 1.0 / 3.0, [0.01, 0.99], Some([2; 2])),
+                theta(Rule::J_SMOOTHED, 0.01, 1.0 / 3.0, [0.01, 0.99], Some([1, 3])),
                 ledger(80.0, Compare::Free, Capacities::Known),
                 ledger(460.0, Compare::FreeShare, Capacities::Known),
                 ledger(80.0, Compare::Free, Capacities::Learned),
@@ -173,7 +174,7 @@ fn slow(model: &LossRouter, policy: &Policy, streams: &StreamKey) -> Counts {
             Policy::Trigger(_) | Policy::Alternate(_) => current,
             Policy::Theta(policy) => {
                 let wish = if unit(&mut routing) < theta { 0 } else { 1 };
-                let limit = policy.max_run.map_or(usize::MAX, |limit| limit as usize);
+                let limit = policy.max_run.map_or(usize::MAX, |limits| limits[wish] as usize);
                 let run = attempts.iter().rev().take_while(|&&server| server == wish).count();
                 if run >= limit { 1 - wish } else { wish }
             }
@@ -223,7 +224,8 @@ fn slow(model: &LossRouter, policy: &Policy, streams: &StreamKey) -> Counts {
                 let (i0, i1) = (hit(0, !error), hit(1, !error));
                 let (j0, j1) = (hit(0, error), hit(1, error));
                 let rule = policy.rule;
-                let j = if rule.smoothed { j0 * theta - j1 * (1.0 - theta) } else { j0 - j1 };
+                let s = rule.smoothing;
+                let j = (1.0 - s) * (j0 - j1) + s * (j0 * theta - j1 * (1.0 - theta));
                 theta += policy.alpha * (rule.j * j + rule.i * (i0 - i1));
                 theta = theta.clamp(policy.clamp[0], policy.clamp[1]);
             }
@@ -273,15 +275,17 @@ fn the_kernel_agrees_with_a_slow_simulator_on_the_same_streams() {
             alternate(false),
         ];
         if n == 2 {
-            policies.push(theta(Rule::J, 0.125, 0.25, [0.01, 0.99], Some(2)));
+            policies.push(theta(Rule::J, 0.125, 0.25, [0.01, 0.99], Some([2; 2])));
             policies.push(theta(Rule::J_MINUS_I, 0.125, 0.5, [0.0625, 0.9375], None));
             policies.push(theta(
-                Rule { j: 0.5, i: 0.25, smoothed: false },
+                Rule { j: 0.5, i: 0.25, smoothing: 0.0 },
                 0.5,
                 0.5,
                 [0.0, 1.0],
-                Some(3),
+                Some([3, 3]),
             ));
+            let rule = Rule { j: 1.0, i: -0.25, smoothing: 0.75 };
+            policies.push(theta(rule, 0.125, 0.5, [0.0, 1.0], Some([1, 4])));
         }
         for policy in &policies {
             agrees(model, policy);
@@ -295,7 +299,7 @@ fn the_kernel_agrees_with_a_slow_simulator_on_the_same_streams() {
 fn the_kernel_agrees_with_a_plain_simulator_in_the_mean() {
     for (model, channels, service) in [(series1(), [2, 4], 80.0), (series2(), [10, 20], 460.0)] {
         for (alpha, max_run) in [(0.001, 2), (0.03, 2), (0.3, 2), (0.1, u32::MAX - 1)] {
-            let policy = theta(Rule::J, alpha, 1.0 / 3.0, [0.01, 0.99], Some(max_run));
+            let policy = theta(Rule::J, alpha, 1.0 / 3.0, [0.01, 0.99], Some([max_run; 2]));
             let setting = plain::Setting { channels, service, alpha, max_run };
             let (mut ours, mut theirs) = ([Moments::default(); 2], [Moments::default(); 2]);
             for run in 0..60 {

@@ -22,7 +22,7 @@ fn model(warmup: Warmup, horizon: f64) -> Model {
 
 fn policies() -> [Policy; 2] {
     let (start, clamp) = (1.0 / 3.0, [0.01, 0.99]);
-    let theta = Theta { rule: Rule::J, alpha: 0.01, start, clamp, max_run: Some(2) };
+    let theta = Theta { rule: Rule::J, alpha: 0.01, start, clamp, max_run: Some([2; 2]) };
     [Policy::Trigger(Trigger { first: 0 }), Policy::Theta(theta)]
 }
 

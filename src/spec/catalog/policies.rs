@@ -95,11 +95,11 @@ pub const POLICIES: &[Kind] = &[
             },
             Field {
                 name: "max_run",
-                takes: Takes::Integer { min: 1, max: u32::MAX as u64 - 1 },
+                takes: Takes::Pair { min: 1, max: u32::MAX as u64 - 1 },
                 default: Default::Absent,
                 unit: "requests",
                 about: "after so many attempts in a row at one server the next goes to the other; \
-                        no limit where left out",
+                        one limit for both or a list of each server's; no limit where left out",
             },
             LABEL,
         ],
@@ -160,11 +160,12 @@ pub const CUSTOM_RULE: Kind = Kind {
             about: "weight of I0 − I1",
         },
         Field {
-            name: "smoothed",
-            takes: Takes::Flag,
-            default: Default::Flag(false),
-            unit: "",
-            about: "whether the j term is J0·θ − J1·(1 − θ)",
+            name: "smoothing",
+            takes: PROBABILITY,
+            default: Default::Number(0.0),
+            unit: "share",
+            about: "share s of the smoothed form in the j term, which is \
+                    (1 − s)·(J0 − J1) + s·(J0·θ − J1·(1 − θ)); j-smoothed has 1",
         },
     ],
 };

@@ -102,6 +102,18 @@ fn numbers_out_of_range() {
     swap("start_default_outside_clamp", THETA, "theta: {rule: j, alpha: 0.01, clamp: [0.5, 0.9]}");
     swap("alpha_negative", THETA, "theta: {rule: j, alpha: -0.01}");
     swap("max_run_zero", THETA, "theta: {rule: j, alpha: 0.01, max_run: 0}");
+    swap("max_run_of_one", THETA, "theta: {rule: j, alpha: 0.01, max_run: [2]}");
+    swap("max_run_of_three", THETA, "theta: {rule: j, alpha: 0.01, max_run: [2, 4, 8]}");
+    swap("max_run_zero_for_one", THETA, "theta: {rule: j, alpha: 0.01, max_run: [2, 0]}");
+    swap("max_run_fraction", THETA, "theta: {rule: j, alpha: 0.01, max_run: [1.5, 2.5]}");
+    swap("max_run_text", THETA, "theta: {rule: j, alpha: 0.01, max_run: none}");
+    swap(
+        "smoothing_above_1",
+        THETA,
+        "theta: {rule: {custom: {j: 1, smoothing: 1.5}}, alpha: 0.01}",
+    );
+    swap("smoothing_negative", THETA, "theta: {rule: {custom: {smoothing: -1}}, alpha: 0.01}");
+    swap("smoothed_flag", THETA, "theta: {rule: {custom: {j: 1, smoothed: true}}, alpha: 0.01}");
     swap("memory_negative", "- trigger", "- ledger: {memory: -80}");
     swap("memory_infinite", "- trigger", "- ledger: {memory: .inf}");
     swap("memory_missing", "- trigger", "- ledger: {compare: free}");

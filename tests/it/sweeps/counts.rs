@@ -290,9 +290,9 @@ policies:
   - theta: {rule: j-i, alpha: {logspace: [0.001, 1, 4]}, clamp: [0, 1]}
   - theta:
       label: j2
-      rule: {custom: {j: 1, i: &w -0.5, smoothed: true}}
+      rule: {custom: {j: 1, i: &w -0.5, smoothing: 0.25}}
       alpha: {values: [0.1, 0.2], axis: size}
-      max_run: 2
+      max_run: [2, 3]
   - ledger: {memory: 80, compare: free_share, capacities: learned}
 where: [alpha < 0.5 || horizon > 120, '!(coin == 0.5)']
 replications: 2

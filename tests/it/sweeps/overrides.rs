@@ -54,7 +54,10 @@ fn a_field_of_the_model_is_set() {
 #[test]
 fn a_field_left_at_its_default_is_set() {
     assert_eq!(model(&["model.loss_router.redirect=random"]).redirect, Redirect::Random);
-    assert_eq!(theta(2, &["policies.theta.max_run=3"]).max_run, Some(3));
+    assert_eq!(theta(2, &["policies.theta.max_run=3"]).max_run, Some([3, 3]));
+    let one_more = ["policies.theta.max_run=[2, 4]", "policies.theta.max_run.1=5"];
+    assert_eq!(theta(2, &one_more[..1]).max_run, Some([2, 4]));
+    assert_eq!(theta(2, &one_more).max_run, Some([2, 5]));
     assert_eq!(set(&["confidence=0.9"]).confidence, 0.9);
 }
 

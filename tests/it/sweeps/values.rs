@@ -50,17 +50,59 @@ fn axes_that_share_a_name_move_together_within_a_policy() {
     let fields = "alpha: {values: [0.1, 0.2], axis: a}, start: {values: [0.4, 0.6], axis: a}, \
                   max_run: {values: [1, 2, 3]}";
     let experiment = loaded(&spec(MODEL, &[&theta(fields), "trigger"], ""));
-    let got: Vec<(f64, f64, u32)> = (0..experiment.points())
+    let got: Vec<(f64, f64, [u32; 2])> = (0..experiment.points())
         .filter_map(|index| match experiment.policy(&experiment.design.point(index)).unwrap() {
             Policy::Theta(theta) => Some((theta.alpha, theta.start, theta.max_run.unwrap())),
             _ => None,
         })
         .collect();
     let pairs = [(0.1, 0.4), (0.2, 0.6)];
-    let want: Vec<_> =
-        pairs.iter().flat_map(|&(alpha, start)| [1, 2, 3].map(|run| (alpha, start, run))).collect();
+    let want: Vec<_> = pairs
+        .iter()
+        .flat_map(|&(alpha, start)| [1, 2, 3].map(|run| (alpha, start, [run; 2])))
+        .collect();
     assert_eq!(got, want);
     assert_eq!(experiment.points(), 7);
+}
+
+#[test]
+fn limits_on_runs_are_swept_as_a_whole_or_server_by_server() {
+    let limits = |max_run: &str| -> Vec<[u32; 2]> {
+        let experiment = loaded(&spec(MODEL, &[&theta(&format!("alpha: 0.1, {max_run}"))], ""));
+        (0..experiment.points())
+            .map(|index| match experiment.policy(&experiment.design.point(index)).unwrap() {
+                Policy::Theta(theta) => theta.max_run.unwrap(),
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    };
+    assert_eq!(limits("max_run: 3"), [[3, 3]]);
+    assert_eq!(limits("max_run: [2, 4]"), [[2, 4]]);
+    assert_eq!(limits("max_run: {values: [1, 2]}"), [[1, 1], [2, 2]]);
+    assert_eq!(limits("max_run: {values: [1, [2, 4]]}"), [[1, 1], [2, 4]]);
+    assert_eq!(limits("max_run: [{values: [1, 2]}, 3]"), [[1, 3], [2, 3]]);
+    let both = "max_run: [{values: [1, 2]}, {step: [3, 4, 1]}]";
+    assert_eq!(limits(both), [[1, 3], [1, 4], [2, 3], [2, 4]]);
+    let zipped = "max_run: [{values: [1, 2], axis: a}, {values: [4, 3], axis: a}]";
+    assert_eq!(limits(zipped), [[1, 4], [2, 3]]);
+}
+
+#[test]
+fn smoothing_is_swept() {
+    let policies = [
+        "theta: {rule: {custom: {j: 1, smoothing: {linspace: [0, 1, 3]}}}, alpha: 0.1}",
+        "theta: {label: plain, rule: {custom: {j: 1}}, alpha: 0.1}",
+        "theta: {label: smoothed, rule: j-smoothed, alpha: 0.1}",
+    ];
+    let experiment = loaded(&spec(MODEL, &policies, ""));
+    assert_eq!(column(&experiment, "smoothing"), [0.0, 0.5, 1.0]);
+    let smoothings: Vec<f64> = (0..experiment.points())
+        .map(|index| match experiment.policy(&experiment.design.point(index)).unwrap() {
+            Policy::Theta(theta) => theta.rule.smoothing,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(smoothings, [0.0, 0.5, 1.0, 0.0, 1.0]);
 }
 
 #[test]
