@@ -38,7 +38,7 @@ use optimize::Trees;
 use section::Scope;
 use yaml::Node;
 
-use crate::design::{Design, Point};
+use crate::design::{Design, Level, Point};
 use crate::model::{Model, Response};
 use crate::policy::Policy;
 use crate::stats::Good;
@@ -166,9 +166,11 @@ impl Experiment {
         Some((model, policy))
     }
 
-    /// Returns the scenarios that have points, rising, each with its first point.
-    pub fn scenarios(&self) -> impl Iterator<Item = (u64, u32)> {
-        self.design.scenario_starts()
+    /// Returns the scenarios that have points and these values on the model's axes, rising, each
+    /// with its first point.
+    pub fn scenarios(&self, at: &[(String, Level)]) -> impl Iterator<Item = (u64, u32)> {
+        let starts = self.design.scenario_starts();
+        starts.filter(|&(_, point)| optimize::has_levels(&self.design, point, at))
     }
 
     /// Returns the point of a rival in a scenario, or nothing for a rival of another experiment.

@@ -66,7 +66,7 @@ pub(super) fn searches(
     let workers = Workers::new::<StoreError>(options)?;
     let (mut outcomes, mut failures) = (Vec::new(), Vec::new());
     for (position, search) in experiment.optimize.iter().enumerate() {
-        for (scenario, point) in experiment.scenarios() {
+        for (scenario, point) in experiment.scenarios(&search.at) {
             let trouble = RefCell::new(None);
             let simulator = Simulator {
                 experiment,

@@ -13,16 +13,17 @@ mod over;
 mod rivals;
 mod tree;
 
+use super::axes::axis_help;
 use super::catalog::{CONFIRM, OPTIMIZE};
 use super::check::Parts;
 use super::decode::printable;
 use super::diagnostic::{At, near_or_all};
-use super::published::{Context, meant_by_a_fault};
+use super::published::{Context, levels, meant_by_a_fault, written};
 use super::section::Section;
 use super::statistics::Replications;
 use super::yaml::Value;
 
-use crate::design::Level;
+use crate::design::{Design, Level};
 use crate::stats::Good;
 
 pub use method::{Form, Method, Spsa};
@@ -38,6 +39,8 @@ pub struct Optimize {
     pub label: String,
     /// Position of the policy.
     pub policy: usize,
+    /// Values of the model's axes that its scenarios have.
+    pub at: Vec<(String, Level)>,
     /// Position of the response's column.
     pub column: usize,
     /// Whether the least or the greatest mean is sought.
@@ -184,6 +187,7 @@ fn search(map: &Section, label: Option<String>, around: &Surroundings) -> Option
     let (scope, context) = (map.scope, around.context);
     // All fields are read before any is missed, so that all their faults are found.
     let policy = policy(map, context);
+    let at = scenarios(map, context);
     let response = response(map, context);
     let over = over::over(map);
     let start = over.as_ref().and_then(|over| over::start(map, over));
@@ -199,6 +203,7 @@ fn search(map: &Section, label: Option<String>, around: &Surroundings) -> Option
     let search = Optimize {
         label: label?,
         policy,
+        at: at?,
         column,
         good,
         over: over.into_iter().map(|one| one.parameter).collect(),
@@ -229,6 +234,37 @@ fn named_policy(map: &Section, context: &Context, name: &str, at: At) -> Option<
         map.scope.faults.add(at, format!("there is no policy `{name}`"), help);
     }
     position
+}
+
+/// Returns the levels of the scenarios to search in, of which there is one at least.
+fn scenarios(map: &Section, context: &Context) -> Option<Vec<(String, Level)>> {
+    let (Some(node), Some(design)) = (map.node("at"), context.design) else {
+        return Some(Vec::new());
+    };
+    let at = levels(map.scope, Some(node), design)?;
+    let first = design.point(0);
+    let axes = design.scenario_levels(&first);
+    let known = || axes.iter().map(|(axis, _)| *axis);
+    if let Some((axis, _)) = at.iter().find(|(axis, _)| !known().any(|known| known == axis)) {
+        let help = axis_help(axis, known().collect::<Vec<_>>());
+        map.scope.faults.add(node.at, format!("`{axis}` is no axis of the model"), help);
+        return None;
+    }
+    if !design.scenario_starts().any(|(_, point)| has_levels(design, point, &at)) {
+        let help = "`at` takes values that the model's axes have".to_owned();
+        map.scope.faults.add(node.at, format!("no scenario has {}", written(&at)), help);
+        return None;
+    }
+    Some(at)
+}
+
+/// Returns whether a point's scenario has these values on the model's axes.
+pub(super) fn has_levels(design: &Design, point: u32, at: &[(String, Level)]) -> bool {
+    let point = design.point(point);
+    let levels = design.scenario_levels(&point);
+    at.iter().all(|(axis, wanted)| {
+        levels.iter().any(|(name, level)| name == axis && level.is_about(wanted))
+    })
 }
 
 /// Returns the position of the response's column and whether it is minimised or maximised.

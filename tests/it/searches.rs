@@ -46,6 +46,7 @@ fn a_short_search_has_the_defaults() {
     let expected = Optimize {
         label: "theta".to_owned(),
         policy: 3,
+        at: Vec::new(),
         column: columns.iter().position(|column| column == "errors_pct").unwrap(),
         good: Good::Less,
         over: vec![Parameter {
@@ -226,11 +227,11 @@ fn fields_of_a_search_are_set_on_the_command_line() {
 fn a_value_goes_to_the_field_of_the_policy() {
     // In place of a swept field, of a number, and of a field left at its default.
     let moved = theta("theta", ALPHA, &[0.25]);
-    assert_eq!((moved.alpha, moved.max_run), (0.25, Some(2)));
+    assert_eq!((moved.alpha, moved.max_run), (0.25, Some([2, 2])));
     let all = "theta.alpha: {log: [0.01, 1]}, max_run: {linear: [1, 9], integer: true}, \
                start: {linear: [0.3, 0.6]}";
     let moved = theta("theta", all, &[0.25, 7.0, 0.4]);
-    assert_eq!((moved.alpha, moved.max_run, moved.start), (0.25, Some(7), 0.4));
+    assert_eq!((moved.alpha, moved.max_run, moved.start), (0.25, Some([7, 7]), 0.4));
     assert_eq!(moved.rule.j, 1.0);
 }
 
@@ -309,7 +310,7 @@ fn each_scenario_has_a_search_of_its_own() {
                 {log: [0.01, 1]}}, budget: 50, against: [trigger, {policy: theta, at: {alpha: 0.2}}]}\n";
     let experiment = loaded(&spec(&model, &["trigger", tied], rest));
     let search = &experiment.optimize[0];
-    let scenarios: Vec<(u64, u32)> = experiment.scenarios().collect();
+    let scenarios: Vec<(u64, u32)> = experiment.scenarios(&[]).collect();
     assert_eq!(scenarios, [(0, 0), (2, 3)]);
     for ((scenario, first), (horizon, start)) in
         scenarios.into_iter().zip([(1000.0, 0.2), (3000.0, 0.4)])
@@ -326,8 +327,11 @@ fn each_scenario_has_a_search_of_its_own() {
         assert_eq!(rivals.collect::<Vec<_>>(), [Some(first), Some(first + 2)]);
     }
     assert_eq!(experiment.rival(&search.against[0], 1), None);
+    let one = rest.replace("budget: 50", "at: {size: 3000}, budget: 50");
+    let one = loaded(&spec(&model, &["trigger", tied], &one));
+    assert_eq!(one.scenarios(&one.optimize[0].at).collect::<Vec<_>>(), [(2, 3)]);
     let plain = loaded(&spec(&model, &["trigger", tied], ""));
-    assert_eq!(plain.scenarios().collect::<Vec<_>>(), [(0, 0), (1, 3), (2, 6)]);
+    assert_eq!(plain.scenarios(&[]).collect::<Vec<_>>(), [(0, 0), (1, 3), (2, 6)]);
 }
 
 #[test]

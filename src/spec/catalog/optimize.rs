@@ -33,6 +33,14 @@ pub const OPTIMIZE: Kind = Kind {
             about: "label of the policy whose parameters are searched",
         },
         Field {
+            name: "at",
+            takes: Takes::Levels,
+            default: Default::Absent,
+            unit: "",
+            about: "values of the model's axes: the search is made in the scenarios that have them, \
+                    in all where left out",
+        },
+        Field {
             name: "minimize",
             takes: Takes::Text,
             default: Default::Absent,

@@ -9,7 +9,7 @@ use super::super::decode;
 use super::super::diagnostic::{At, Diagnostic, Faults};
 use super::super::path::kind_at;
 use super::super::section::{Scope, Section};
-use super::{Optimize, Surroundings, Trees};
+use super::{Optimize, Surroundings, Trees, has_levels};
 
 use crate::model::Model;
 
@@ -36,7 +36,9 @@ pub(super) fn check(map: &Section, search: &Optimize, ats: &[At], around: &Surro
     let several = design.scenarios() > 1;
     let mut checks = 0;
     let mut servers: Vec<usize> = Vec::new();
-    for (scenario, first) in design.scenario_starts() {
+    let starts =
+        design.scenario_starts().filter(|(_, point)| has_levels(design, *point, &search.at));
+    for (scenario, first) in starts {
         let point = design.point(first);
         let place = match design.scenario_levels(&point) {
             levels if several => {

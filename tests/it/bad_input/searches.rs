@@ -238,6 +238,21 @@ fn rivals_and_confirmations_that_make_no_sense() {
 
 #[test]
 fn searches_among_sweeps() {
+    with("at_no_axis", "at: {alpah: 1}");
+    swap_all(
+        "at_of_a_policy",
+        &[
+            (THETA, "theta: {rule: j, alpha: {values: [0.01, 0.1]}}"),
+            ("  budget", "  at: {alpha: 0.01}\n  budget"),
+        ],
+    );
+    swap_all(
+        "at_nowhere",
+        &[
+            ("horizon: 1000", "horizon: {values: [1000, 2000]}"),
+            ("  budget", "  at: {horizon: 3000}\n  budget"),
+        ],
+    );
     let swept = |name: &str, theta: &str, parameters: &str| {
         swap_all(name, &[(CLAIM, ""), (THETA, theta), (ALPHA, parameters)]);
     };
