@@ -161,7 +161,9 @@ impl Takes {
     /// Returns what an item of the list takes, where that is known.
     pub fn item(self) -> Option<Takes> {
         match self {
-            Takes::Integers { min, max, .. } => Some(Takes::Integer { min, max }),
+            Takes::Integers { min, max, .. } | Takes::Pair { min, max } => {
+                Some(Takes::Integer { min, max })
+            }
             Takes::Numbers { min, max, above, .. } | Takes::Range { min, max, above } => {
                 Some(Takes::Number { min, max, above })
             }

@@ -177,6 +177,10 @@ impl Place {
                 let help = near_or_all("", known, "the path goes on with");
                 Err((format!("a {what} is no number"), help))
             }
+            // One number for both, or one each.
+            Place::Plain { takes: Some(takes @ Takes::Pair { .. }), .. } => {
+                Ok((node, takes.item()))
+            }
             Place::Plain { takes: Some(takes), .. } if takes.item().is_some() => {
                 let message = format!("the field takes {}, not a number", takes.words());
                 Err((message, "the path goes on with a position, from `.0`".to_owned()))
