@@ -356,7 +356,10 @@ pub fn plan(experiment: &Experiment, plan: &Plan, threads: usize) -> String {
     }
     let most =
         matches!(experiment.replications, Replications::Until(_)) || experiment.select.is_some();
-    let arrivals = plan.arrivals * plan.total() as f64;
+    let searched =
+        experiment.optimize.iter().map(|search| searches::replications(experiment, search));
+    let searched: u64 = searched.sum();
+    let arrivals = plan.arrivals * (plan.total() + searched) as f64;
     let seconds = arrivals * NANOSECONDS_PER_ARRIVAL * 1e-9 / threads as f64;
     let bytes = plan.total() as f64 * (experiment.columns.len() as f64 * 6.0 + 2.0);
     text += &format!(
@@ -366,6 +369,7 @@ pub fn plan(experiment: &Experiment, plan: &Plan, threads: usize) -> String {
         grouped(plan.total() as f64),
         if most { " at the most" } else { "" }
     );
+    text += &searches::plan(experiment);
     text += &format!("about {} arrivals\n", grouped(arrivals.round()));
     text +=
         &format!("about {} on {threads} threads, and {} on disk\n", duration(seconds), size(bytes));

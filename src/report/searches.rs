@@ -3,7 +3,7 @@
 use super::{grouped, plus_minus, short, table};
 use crate::frame::verdict;
 use crate::optimize::{Gains, Outcome};
-use crate::spec::Experiment;
+use crate::spec::{Experiment, Optimize};
 use crate::stats::Good;
 
 /// Returns where a point's scenario stands, as ` at channels [2, 4]`; nothing of a single one.
@@ -13,6 +13,34 @@ pub fn scenario(experiment: &Experiment, point: u32) -> String {
     let levels: Vec<String> =
         levels.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
     if levels.is_empty() { String::new() } else { format!(" at {}", levels.join(", ")) }
+}
+
+/// Returns the replications of a search and its confirmation, in all its scenarios.
+pub(super) fn replications(experiment: &Experiment, search: &Optimize) -> u64 {
+    let targets = 1 + search.against.len() as u64 + u64::from(search.confirm.grid.unwrap_or(0));
+    let confirm = targets * u64::from(search.confirm.replications);
+    experiment.scenarios(&search.at).count() as u64 * (search.budget + confirm)
+}
+
+/// Returns a line per search of what it will do.
+pub(super) fn plan(experiment: &Experiment) -> String {
+    let line = |search: &Optimize| {
+        let all = replications(experiment, search);
+        let scenarios = experiment.scenarios(&search.at).count() as u64;
+        format!(
+            "  search {}: {}, {} replications and {} to confirm{}\n",
+            search.label,
+            search.method.name(),
+            grouped(search.budget as f64),
+            grouped((all / scenarios.max(1) - search.budget) as f64),
+            if scenarios > 1 {
+                format!(", in each of {scenarios} scenarios")
+            } else {
+                String::new()
+            }
+        )
+    };
+    experiment.optimize.iter().map(line).collect()
 }
 
 /// Returns what each search found, how sure that is, and how it compares.
@@ -54,15 +82,19 @@ fn one(experiment: &Experiment, outcome: &Outcome) -> String {
         let se = outcome.se.as_ref().map(|se| se[i]);
         let interval = outcome.interval.as_ref().map(|intervals| intervals[i]);
         text += &match (se, interval) {
-            (Some(se), Some(interval)) => format!(
-                "  {} = {}, standard error {}, {}% interval {} to {}\n",
-                over.name,
-                short(outcome.at[i]),
-                digits(se),
-                short(100.0 * experiment.confidence),
-                digits(interval.low),
-                digits(interval.high)
-            ),
+            (Some(se), Some(interval)) => {
+                // As many decimals as two digits of the standard error need.
+                let decimals = (1.0 - se.max(1e-12).log10().floor()).clamp(0.0, 12.0) as usize;
+                format!(
+                    "  {} = {:.decimals$}, standard error {se:.decimals$}, {}% interval \
+                     {:.decimals$} to {:.decimals$}\n",
+                    over.name,
+                    outcome.at[i],
+                    short(100.0 * experiment.confidence),
+                    interval.low,
+                    interval.high
+                )
+            }
             _ => format!("  {} = {}, without a standard error\n", over.name, short(outcome.at[i])),
         };
     }
@@ -122,9 +154,10 @@ fn confirmed(experiment: &Experiment, outcome: &Outcome) -> String {
         text += &format!(
             "against the best of a grid of {points}, {}: regret {:.4}, interval {:.4} to {:.4}{}\n",
             best.join(", "),
-            regret.regret,
-            regret.interval.low,
-            regret.interval.high,
+            // Not −0.
+            regret.regret + 0.0,
+            regret.interval.low + 0.0,
+            regret.interval.high + 0.0,
             match (regret.at_noise_floor, search.confirm.delta) {
                 (Some(true), Some(delta)) => format!(": at the noise floor of ±{delta}"),
                 (Some(false), Some(delta)) => format!(": not known to be within ±{delta}"),
