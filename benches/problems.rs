@@ -10,8 +10,8 @@ use balancelab::optimize::{Evaluate, Parameter, Request, Space, Stop, Target};
 use balancelab::policy::{Coin, Policy};
 use balancelab::rng::{Distribution, Pcg32, Role, StreamKey, content_hash, unit, unit_open};
 
-type Value = dyn Fn(&[f64], &StreamKey) -> f64 + Sync;
-type Gap = dyn Fn(&[f64]) -> f64 + Sync;
+type Value = Box<dyn Fn(&[f64], &StreamKey) -> f64 + Sync>;
+type Gap = Box<dyn Fn(&[f64]) -> f64 + Sync>;
 
 /// A problem with a known answer; the less the better.
 pub struct Problem {
@@ -20,9 +20,9 @@ pub struct Problem {
     /// In natural units.
     pub start: Vec<f64>,
     /// A replication's value.
-    value: Box<Value>,
+    value: Value,
     /// Mean value less its minimum.
-    pub gap: Box<Gap>,
+    pub gap: Gap,
     /// The point of the minimum.
     pub best: Vec<f64>,
 }
@@ -60,6 +60,12 @@ fn normal(random: &mut Pcg32) -> f64 {
     radius * (2.0 * std::f64::consts::PI * unit(random)).cos()
 }
 
+/// Returns a stream that depends on the point too.
+fn of_point(x: &[f64], key: &StreamKey) -> Pcg32 {
+    let salt = content_hash(format!("{x:?}").as_bytes());
+    StreamKey { scenario: key.scenario ^ salt, ..*key }.stream(Role::Service)
+}
+
 /// ‖x‖² + N(0, 1) in the plane, from (2, 2); the noise doesn't depend on the streams alone but on
 /// the point too, so that common random numbers are no help.
 pub fn example_1() -> Problem {
@@ -68,19 +74,61 @@ pub fn example_1() -> Problem {
         name: "EXAMPLE-1".to_owned(),
         parameters: ["x", "y"].map(|name| parameter(name, -5.0, 5.0, false)).to_vec(),
         start: vec![2.0, 2.0],
-        value: Box::new(move |x, key| {
-            let salt = content_hash(format!("{x:?}").as_bytes());
-            let key = StreamKey { scenario: key.scenario ^ salt, ..*key };
-            square(x) + normal(&mut key.stream(Role::Service))
-        }),
+        value: Box::new(move |x, key| square(x) + normal(&mut of_point(x, key))),
         gap: Box::new(square),
         best: vec![0.0, 0.0],
+    }
+}
+
+/// Rosenbrock's valley in four dimensions, a tenth as steep, + N(0, 1) for each point by itself.
+pub fn valley() -> Problem {
+    let valley = |x: &[f64]| -> f64 {
+        x.windows(2).map(|x| 10.0 * (x[1] - x[0] * x[0]).powi(2) + (1.0 - x[0]).powi(2)).sum()
+    };
+    Problem {
+        name: "valley, 4 d".to_owned(),
+        parameters: ["w", "x", "y", "z"].map(|name| parameter(name, -2.0, 2.0, false)).to_vec(),
+        start: vec![-1.0; 4],
+        value: Box::new(move |x, key| valley(x) + normal(&mut of_point(x, key))),
+        gap: Box::new(valley),
+        best: vec![1.0; 4],
+    }
+}
+
+/// A bowl in twenty dimensions, one side steeper than the next, + .3 N(0, 1) for each point by itself
+/// + a slope of N(0, 1) along each axis from the streams.
+pub fn bowl() -> Problem {
+    let bowl = |x: &[f64]| -> f64 {
+        x.iter().enumerate().map(|(i, x)| (1.0 + i as f64 / 5.0) * (x - 0.3).powi(2)).sum()
+    };
+    Problem {
+        name: "bowl, 20 d".to_owned(),
+        parameters: (0..20).map(|i| parameter(&format!("x{i}"), -1.0, 1.0, false)).collect(),
+        start: vec![-0.5; 20],
+        value: Box::new(move |x, key| {
+            let mut slopes = key.stream(Role::Service);
+            let slope: f64 = x.iter().map(|x| x * normal(&mut slopes)).sum();
+            bowl(x) + slope + 0.3 * normal(&mut of_point(x, key))
+        }),
+        gap: Box::new(bowl),
+        best: vec![0.3; 20],
     }
 }
 
 /// Exponential variable of mean 1.
 fn exponential(random: &mut Pcg32) -> f64 {
     -unit_open(random).ln()
+}
+
+/// Mean sojourn time of 200 customers of an M/M/1 after 50, by Lindley's recursion.
+fn sojourn(lambda: f64, mu: f64, arrivals: &mut Pcg32, services: &mut Pcg32) -> f64 {
+    let (mut sojourn, mut sum) = (0.0_f64, 0.0);
+    for customer in 0..250 {
+        let gap = exponential(arrivals) / lambda;
+        sojourn = (sojourn - gap).max(0.0) + exponential(services) / mu;
+        sum += if customer < 50 { 0.0 } else { sojourn };
+    }
+    sum / 200.0
 }
 
 /// Mean sojourn time of a simulated M/M/1 (λ = 1.5; 200 customers after 50) plus 0.1 μ², from
@@ -96,16 +144,43 @@ pub fn mm1_1() -> Problem {
             let (mut arrivals, mut services) =
                 (key.stream(Role::Arrivals), key.stream(Role::Service));
             let mu = x[0];
-            let (mut sojourn, mut sum) = (0.0_f64, 0.0);
-            for customer in 0..250 {
-                let gap = exponential(&mut arrivals) / 1.5;
-                sojourn = (sojourn - gap).max(0.0) + exponential(&mut services) / mu;
-                sum += if customer < 50 { 0.0 } else { sojourn };
-            }
-            sum / 200.0 + 0.1 * mu * mu
+            sojourn(1.5, mu, &mut arrivals, &mut services) + 0.1 * mu * mu
         }),
         gap: Box::new(move |x| if x[0] > 1.5 { mean(x[0]) - mean(best) } else { f64::INFINITY }),
         best: vec![best],
+    }
+}
+
+/// Five M/M/1 with λ = 1, …, 5 at once: mean number in system, by Little's law from the sojourn of 200
+/// customers after 50, plus a tenth of the rates. The optimum is L. Kleinrock's capacity assignment,
+/// μ = λ + √(λ/.1) ("Communication Nets", 1964).
+pub fn capacities() -> Problem {
+    const COST: f64 = 0.1;
+    const LAMBDA: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];
+    let best = LAMBDA.map(|lambda| lambda + (lambda / COST).sqrt());
+    let mean = |mu: &[f64]| -> f64 {
+        LAMBDA.iter().zip(mu).map(|(lambda, mu)| lambda / (mu - lambda) + COST * mu).sum()
+    };
+    let range =
+        |lambda: f64| parameter(&format!("mu{lambda}"), 1.1 * lambda, 11.0 * lambda + 9.0, true);
+    Problem {
+        name: "capacities, 5 d".to_owned(),
+        parameters: LAMBDA.map(range).to_vec(),
+        start: LAMBDA.map(|lambda| 1.5 * lambda).to_vec(),
+        value: Box::new(|mu, key| {
+            let (mut arrivals, mut services) =
+                (key.stream(Role::Arrivals), key.stream(Role::Service));
+            LAMBDA
+                .iter()
+                .zip(mu)
+                .map(|(lambda, mu)| {
+                    let sojourn = sojourn(*lambda, *mu, &mut arrivals, &mut services);
+                    lambda * sojourn + COST * mu
+                })
+                .sum()
+        }),
+        gap: Box::new(move |mu| mean(mu) - mean(&best)),
+        best: best.to_vec(),
     }
 }
 
@@ -176,5 +251,15 @@ pub fn two_queues() -> Problem {
 }
 
 pub fn all() -> Vec<Problem> {
-    vec![mm1_1(), example_1(), split(1.0), split(3.0), split(10.0), two_queues()]
+    vec![
+        mm1_1(),
+        example_1(),
+        split(1.0),
+        split(3.0),
+        split(10.0),
+        two_queues(),
+        valley(),
+        capacities(),
+        bowl(),
+    ]
 }

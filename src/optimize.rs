@@ -12,20 +12,26 @@
 //! Control 37 (1992) 332-341; its one-measurement form is that of O. N. Granichin (1992) and
 //! B. T. Polyak and A. B. Tsybakov (1990).
 
+mod auto;
+mod cma;
 mod confirm;
+mod direct;
 mod gains;
+mod sampling;
 mod search;
 mod space;
 mod spsa;
+mod surface;
+#[cfg(test)]
+mod trials;
 
 pub use confirm::{Confirmation, Measured, Plan, Regret, RivalResult, confirm};
 pub use gains::Gains;
-pub use search::{Phase, Search, Step, Stop};
+pub use search::{Failures, Phase, Search, Step, Stop};
 pub use space::{Parameter, Space};
 
 use crate::rng::StreamKey;
 use crate::spec::Method;
-use crate::stats::Interval;
 
 /// What is evaluated.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +68,9 @@ pub trait Evaluate {
 pub struct Found {
     /// In the unit cube.
     pub unit: Vec<f64>,
-    /// Standard error of each coordinate [share of the box], where the method can tell.
+    /// Standard error of each coordinate [share of the box], where the method can tell; NaN for one
+    /// that it can't tell of. It is of where the search settles, as searches on other streams show
+    /// it, and not of the distance to the optimum: the bias of the method is not in it.
     pub se: Option<Vec<f64>>,
     /// The method that was used, and for `auto` why.
     pub method: &'static str,
@@ -80,15 +88,12 @@ pub struct Outcome {
     pub scenario: u64,
     pub point: u32,
     pub found: Found,
-    /// The point found, its standard errors and the ends of its intervals, in natural units.
+    /// The point found and its standard errors, in natural units.
     pub at: Vec<f64>,
     pub se: Option<Vec<f64>>,
-    pub interval: Option<Vec<Interval>>,
     /// Replications of the search.
     pub spent: u64,
-    /// Evaluations that failed and were made once more, and those that failed again.
-    pub retried: u32,
-    pub skipped: u32,
+    pub failures: Failures,
     pub steps: Vec<Step>,
     pub confirmation: Confirmation,
 }
@@ -99,8 +104,30 @@ pub struct Outcome {
 /// [`Stop`], when the search was interrupted or can't go on.
 pub fn search(search: &mut Search, method: &Method, start: &[f64]) -> Result<Found, Stop> {
     let start = search.space().unit(start);
-    match method {
-        Method::Spsa(options) => spsa::search(search, options, &start),
-        _ => spsa::search(search, &Default::default(), &start),
+    let mut found = by(search, method, &start)?;
+    found.unit = search.space().actual(&found.unit);
+    Ok(found)
+}
+
+/// Searches from `start`, a point of the unit cube.
+fn by(search: &mut Search, method: &Method, start: &[f64]) -> Result<Found, Stop> {
+    match *method {
+        Method::Auto => auto::search(search, start),
+        Method::Spsa(ref options) => spsa::search(search, options, start),
+        Method::GoldenSection { replications } => direct::golden_section(search, replications),
+        Method::Brent { replications } => direct::brent(search, replications),
+        Method::NelderMead { replications } => direct::nelder_mead(search, replications, start),
+        Method::ParticleSwarm { particles, replications } => {
+            direct::particle_swarm(search, particles, replications, start)
+        }
+        Method::CmaEs { population, replications } => {
+            cma::search(search, population, replications, start)
+        }
+        Method::Random { points } => sampling::random(search, points, start),
+        Method::Sobol { points } => sampling::sobol(search, points, start),
+        Method::Grid { points, delta, confidence } => {
+            sampling::grid(search, points, delta, confidence)
+        }
+        Method::ResponseSurface { rounds } => surface::search(search, rounds, start),
     }
 }

@@ -151,11 +151,6 @@ fn t_quantile(probability: f64, freedom: u64) -> Option<f64> {
     Some(z + first / freedom + second / (freedom * freedom))
 }
 
-/// Returns the half-width of a normal interval at `confidence` in (0, 1), in standard errors.
-pub fn normal_half_width(confidence: f64) -> Option<f64> {
-    Some(Normal::new(0.0, 1.0).ok()?.inverse_cdf(0.5 + confidence / 2.0))
-}
-
 /// Returns the two-sided p value of the statistic `t` with `freedom` ≥ 1 degrees of freedom.
 pub fn t_p_value(t: f64, freedom: u64) -> Option<f64> {
     let distribution = StudentsT::new(0.0, 1.0, freedom as f64).ok()?;

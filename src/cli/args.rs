@@ -15,8 +15,8 @@ Examples:
   balancelab run my.yaml --set model.loss_router.horizon=10000 --out /tmp/short
   balancelab models                                  everything that a spec may name
 
-Exit codes: 0 fine, 1 a claim failed, 2 bad spec or usage, 3 some replications failed, 4 input or
-output failed, 130 interrupted.";
+Exit codes: 0 fine, 1 a claim failed, 2 bad spec or usage, 3 some replications failed or a search
+found nothing, 4 input or output failed, 130 interrupted.";
 
 /// Parallel parameter sweeps for load-balancing models: one YAML spec in, checked results out.
 #[derive(Debug, Parser)]

@@ -88,7 +88,7 @@ impl Progress {
     }
 }
 
-const SEARCH_TEMPLATE: &str = "{bar:30} {pos}/{len} replications of {msg}";
+const SEARCH_TEMPLATE: &str = "{bar:20} {pos}/{len} replications, {msg}";
 
 /// A bar per search on stderr, with the current estimate; silent when stderr is no terminal.
 pub(super) struct SearchProgress {
@@ -123,8 +123,11 @@ impl SearchProgress {
             named.map(|(over, &value)| format!("{} {}", over.name, short(value))).collect()
         };
         let at = step.estimate.as_ref().map(values).unwrap_or_default();
-        let phase = step.phase.name();
-        self.bar.set_message(format!("{}, {phase}: {}", search.label, at.join(", ")));
+        self.bar.set_message(if confirm {
+            format!("confirming {}", search.label)
+        } else {
+            format!("{} {}", search.label, at.join(", "))
+        });
         self.bar.inc(u64::from(step.replications));
     }
 

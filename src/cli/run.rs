@@ -70,8 +70,8 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         drop(staging);
         return interrupted(&folder, journal);
     };
-    if !outcomes.is_empty() {
-        search::store(&experiment, &outcomes, &mut staging)?;
+    if !experiment.optimize.is_empty() {
+        search::store(&experiment, (&outcomes, &fruitless), &mut staging)?;
     }
     let judge = |claim| claims::judge(&experiment, claim, kept.moments.get(&claim.point));
     let judged: Vec<Judged> = experiment.claims.iter().map(judge).collect();
@@ -111,7 +111,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         let summary = json!({
             "name": experiment.name, "results": folder.display().to_string(), "counts": count,
             "selected": selected.as_ref().map(selected_json), "wall_seconds": seconds, "claims": judged.iter().map(claim_json).collect::<Vec<_>>(),
-            "searches": search::optima(&experiment, &outcomes),
+            "searches": search::optima(&experiment, &outcomes, &fruitless),
         });
         print(&format!("{summary:#}\n"))?;
     } else if !args.output.quiet {
@@ -128,8 +128,8 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         print(&format!("results are in {}\n", folder.display()))?;
     }
     name_failures(&experiment, &args.spec, &failed)?;
-    for sentence in &fruitless {
-        complain(&anyhow::anyhow!("{sentence}"))?;
+    for this in &fruitless {
+        complain(&anyhow::anyhow!("{}", this.sentence(&experiment)))?;
     }
     match end(&experiment, &judged, &failed)? {
         End::Fine | End::ClaimFailed if !fruitless.is_empty() => Ok(End::ReplicationsFailed),
@@ -142,7 +142,7 @@ fn interrupted(folder: &Path, journal: Option<Journal>) -> anyhow::Result<End> {
     let mut left = String::new();
     match journal {
         Some(journal) if !journal.is_empty() => {
-            let known = report::grouped(journal.len() as f64);
+            let known = report::grouped(journal.used() as f64);
             left = format!("; run again, and the searches go on from their {known} evaluations");
         }
         Some(journal) => journal.remove()?,

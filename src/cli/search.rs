@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use crate::design::Level;
 use crate::engine::{JOURNAL, Job, Journal, Options, Workers};
 use crate::frame::{Cell, Provenance, Staging, StoreError, Table};
 use crate::model::Model;
@@ -15,17 +16,33 @@ use crate::policy::Policy;
 use crate::report;
 use crate::rng::content_hash;
 use crate::spec::{Experiment, Optimize};
-use crate::stats::{Good, Interval, normal_half_width};
+use crate::stats::{Good, Interval};
 
 /// Replications between two looks at what is left to do, and two entries in the journal.
 const BATCH: u64 = 512;
 
 /// How the searches of a run ended.
 pub(super) enum Searched {
-    /// What was found, and a sentence for each search that found nothing.
-    Done(Vec<Outcome>, Vec<String>),
+    /// What was found, and the searches that found nothing.
+    Done(Vec<Outcome>, Vec<Fruitless>),
     /// By the user, with so many evaluations in the journal.
     Interrupted,
+}
+
+/// A search in a scenario that found nothing.
+pub(super) struct Fruitless {
+    /// Position of the search, and a point of the scenario.
+    search: usize,
+    point: u32,
+    why: String,
+}
+
+impl Fruitless {
+    pub(super) fn sentence(&self, experiment: &Experiment) -> String {
+        let label = &experiment.optimize[self.search].label;
+        let scenario = report::scenario(experiment, self.point);
+        format!("the search {label}{scenario} found nothing: {}", self.why)
+    }
 }
 
 /// Opens the journal of the searches, if the experiment has any.
@@ -34,14 +51,11 @@ pub(super) fn journal(
     folder: &Path,
     fresh: bool,
 ) -> anyhow::Result<Option<Journal>> {
-    let path = folder.join(JOURNAL);
-    if fresh && path.exists() {
-        std::fs::remove_file(&path).map_err(|error| stored(&path, &error))?;
-    }
     if experiment.optimize.is_empty() {
         return Ok(None);
     }
-    match Journal::open(folder) {
+    let path = folder.join(JOURNAL);
+    match Journal::open(folder, fresh) {
         Ok(journal) => Ok(Some(journal)),
         Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
             let message = "another run is searching in this folder; wait for it, or choose \
@@ -53,7 +67,9 @@ pub(super) fn journal(
 }
 
 fn stored(path: &Path, error: &std::io::Error) -> StoreError {
-    StoreError { path: path.display().to_string(), message: error.to_string() }
+    let message =
+        format!("{error}; make room or rights there, or choose another folder with --out");
+    StoreError { path: path.display().to_string(), message }
 }
 
 /// Runs all searches, each in every scenario; those that found nothing are told of in sentences.
@@ -84,11 +100,9 @@ pub(super) fn searches(
             match found {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(Stop::Interrupted) => return Ok(Searched::Interrupted),
-                Err(stop) => failures.push(format!(
-                    "the search {}{} found nothing: {stop}",
-                    search.label,
-                    report::scenario(experiment, point)
-                )),
+                Err(stop) => {
+                    failures.push(Fruitless { search: position, point, why: stop.to_string() });
+                }
             }
         }
     }
@@ -140,26 +154,15 @@ fn one(
         confidence: experiment.confidence,
     };
     let confirmation = optimize::confirm(&space, simulator, &plan, &observe)?;
-    let (retried, skipped) = run.failures();
     Ok(Outcome {
         search: position,
         scenario,
         point: simulator.point,
-        interval: found.se.as_ref().and_then(|se| {
-            let reach = normal_half_width(experiment.confidence)?;
-            let end = |sign: f64| -> Vec<f64> {
-                let ends = found.unit.iter().zip(se);
-                space.natural(&ends.map(|(at, se)| at + sign * reach * se).collect::<Vec<_>>())
-            };
-            let ends = end(-1.0).into_iter().zip(end(1.0));
-            Some(ends.map(|(low, high)| Interval { low, high }).collect())
-        }),
         found,
         at,
         se,
         spent: run.spent(),
-        retried,
-        skipped,
+        failures: run.failures(),
         steps: run.into_steps(),
         confirmation,
     })
@@ -201,11 +204,8 @@ impl Simulator<'_> {
         let mut journal = self.journal.borrow_mut();
         let jobs: Vec<Option<(u128, Job)>> =
             requests.iter().map(|request| self.job(request)).collect();
-        let known = |job: &Option<(u128, Job)>, journal: &Journal| {
-            job.as_ref().and_then(|(key, _)| journal.get(*key).map(<[_]>::to_vec))
-        };
         let (keys, new): (Vec<u128>, Vec<Job>) =
-            jobs.iter().flatten().filter(|(key, _)| journal.get(*key).is_none()).cloned().unzip();
+            jobs.iter().flatten().filter(|(key, _)| !journal.knows(*key)).cloned().unzip();
         let results = self.workers.run(&new).ok_or(Stop::Interrupted)?;
         let results: Vec<Vec<Option<f64>>> = results
             .into_iter()
@@ -215,7 +215,7 @@ impl Simulator<'_> {
         if let Err(error) = journal.put(&entries.collect::<Vec<_>>()) {
             *self.trouble.borrow_mut() = Some(
                 StoreError {
-                    path: JOURNAL.to_owned(),
+                    path: journal.path().display().to_string(),
                     message: format!("{error}; make room there, and run again to go on"),
                 }
                 .into(),
@@ -223,8 +223,12 @@ impl Simulator<'_> {
             return Err(Stop::Interrupted);
         }
         let none = |request: &Request| vec![None; request.replications as usize];
-        let values = jobs.iter().zip(requests);
-        Ok(values.map(|(job, of)| known(job, &journal).unwrap_or_else(|| none(of))).collect())
+        let mut values = Vec::with_capacity(jobs.len());
+        for (job, request) in jobs.iter().zip(requests) {
+            let known = job.as_ref().and_then(|(key, _)| journal.get(*key));
+            values.push(known.map_or_else(|| none(request), <[_]>::to_vec));
+        }
+        Ok(values)
     }
 
     /// Returns what a request asks to be run, with the hash of all that its values depend on;
@@ -250,7 +254,7 @@ impl Simulator<'_> {
 /// Writes `optimum.json` and `trace.parquet`.
 pub(super) fn store(
     experiment: &Experiment,
-    outcomes: &[Outcome],
+    (outcomes, fruitless): (&[Outcome], &[Fruitless]),
     staging: &mut Staging,
 ) -> Result<(), StoreError> {
     let provenance = Provenance::new(experiment);
@@ -259,15 +263,39 @@ pub(super) fn store(
         "name": experiment.name,
         "spec_hash": provenance.spec_hash,
         "seed": experiment.seed,
-        "searches": optima(experiment, outcomes),
+        "searches": optima(experiment, outcomes, fruitless),
     });
     staging.write("optimum.json", &format!("{optimum:#}\n"))?;
     trace(experiment, outcomes).write_parquet(staging, "trace.parquet", &provenance)
 }
 
 /// Returns what the searches found, for machines.
-pub(super) fn optima(experiment: &Experiment, outcomes: &[Outcome]) -> serde_json::Value {
-    outcomes.iter().map(|outcome| optimum(experiment, outcome)).collect()
+pub(super) fn optima(
+    experiment: &Experiment,
+    outcomes: &[Outcome],
+    fruitless: &[Fruitless],
+) -> serde_json::Value {
+    let found = outcomes.iter().map(|outcome| optimum(experiment, outcome));
+    let nothing = fruitless.iter().map(|this| {
+        json!({
+            "search": experiment.optimize[this.search].label,
+            "scenario": scenario(experiment, this.point),
+            "found": null,
+            "error": this.why,
+        })
+    });
+    found.chain(nothing).collect()
+}
+
+/// Returns the values of the model's axes at a point.
+fn scenario(experiment: &Experiment, point: u32) -> serde_json::Map<String, serde_json::Value> {
+    let point = experiment.design.point(point);
+    let levels = experiment.design.scenario_levels(&point).into_iter();
+    let value = |level| match level {
+        Level::Number(number) => json!(number),
+        Level::Text(text) => json!(text),
+    };
+    levels.map(|(axis, level)| (axis.to_owned(), value(level))).collect()
 }
 
 fn optimum(experiment: &Experiment, outcome: &Outcome) -> serde_json::Value {
@@ -276,21 +304,8 @@ fn optimum(experiment: &Experiment, outcome: &Outcome) -> serde_json::Value {
     let point = |at: &[f64]| -> serde_json::Map<String, serde_json::Value> {
         names().zip(at.iter().map(|&value| value.into())).collect()
     };
-    let found = |i: usize| {
-        let interval = outcome.interval.as_ref().map(|intervals| intervals[i]);
-        json!({
-            "value": outcome.at[i],
-            "se": outcome.se.as_ref().map(|se| se[i]),
-            "ci_low": interval.map(|interval| interval.low),
-            "ci_high": interval.map(|interval| interval.high),
-        })
-    };
-    let scenario: serde_json::Map<String, serde_json::Value> = experiment
-        .design
-        .scenario_levels(&experiment.design.point(outcome.point))
-        .into_iter()
-        .map(|(axis, level)| (axis.to_owned(), level.to_string().into()))
-        .collect();
+    let found =
+        |i: usize| json!({"value": outcome.at[i], "se": outcome.se.as_ref().map(|se| se[i])});
     let interval = |interval: Option<Interval>| {
         [interval.map(|interval| interval.low), interval.map(|interval| interval.high)]
     };
@@ -301,7 +316,8 @@ fn optimum(experiment: &Experiment, outcome: &Outcome) -> serde_json::Value {
     let confirmation = &outcome.confirmation;
     json!({
         "search": search.label,
-        "scenario": scenario,
+        "scenario": scenario(experiment, outcome.point),
+        "scenario_number": outcome.scenario,
         "policy": experiment.labels[search.policy],
         "response": experiment.columns[search.column],
         "goal": match search.good { Good::Less => "minimize", Good::More => "maximize" },
@@ -310,8 +326,9 @@ fn optimum(experiment: &Experiment, outcome: &Outcome) -> serde_json::Value {
         "gains": outcome.found.gains,
         "budget": search.budget,
         "spent": outcome.spent,
-        "evaluations_retried": outcome.retried,
-        "evaluations_skipped": outcome.skipped,
+        "replications_failed": outcome.failures.replications,
+        "evaluations_retried": outcome.failures.retried,
+        "evaluations_skipped": outcome.failures.skipped,
         "found": names().enumerate().map(|(i, name)| (name, found(i)))
             .collect::<serde_json::Map<_, _>>(),
         "confirmed": confirmation.found.as_ref().map(measured),
@@ -324,7 +341,7 @@ fn optimum(experiment: &Experiment, outcome: &Outcome) -> serde_json::Value {
             })
         }).collect::<Vec<_>>(),
         "grid": confirmation.regret.as_ref().map(|regret| json!({
-            "points": search.confirm.grid,
+            "points": regret.points,
             "best": point(&regret.best), "best_value": regret.best_value,
             "regret": regret.regret, "ci_low": regret.interval.low,
             "ci_high": regret.interval.high, "delta": search.confirm.delta,
@@ -342,7 +359,7 @@ fn trace(experiment: &Experiment, outcomes: &[Outcome]) -> Table {
         }
     }
     let before = ["search", "scenario", "evaluation", "phase", "iteration", "side"];
-    let after = ["value", "sd", "replications", "gain_a", "gain_c"];
+    let after = ["value", "sd", "replications", "failed", "gain_a", "gain_c"];
     let streams = ["stream", "first_replication"];
     let columns = (before.map(String::from).into_iter())
         .chain(names.iter().map(|name| (*name).to_owned()))
@@ -375,6 +392,7 @@ fn trace(experiment: &Experiment, outcomes: &[Outcome]) -> Table {
                 Cell::Number(step.value),
                 Cell::Number(step.sd),
                 Cell::Whole(step.replications.into()),
+                Cell::Whole(step.failed.into()),
                 Cell::Number(step.gains.map(|[a, _]| a)),
                 Cell::Number(step.gains.map(|[_, c]| c)),
             ]);

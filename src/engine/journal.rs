@@ -26,15 +26,17 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     known: HashMap<u128, Vec<Option<f64>>>,
+    used: usize,
     synced: Instant,
 }
 
 impl Journal {
-    /// Opens the journal of a folder, which is made if need be, and reads what is sound of it.
+    /// Opens the journal of a folder, which is made if need be, and reads what is sound of it;
+    /// nothing if it is to start `fresh`.
     ///
     /// # Errors
     /// [`io::Error`]; of kind `ResourceBusy` when another process has it open.
-    pub fn open(folder: &Path) -> io::Result<Journal> {
+    pub fn open(folder: &Path, fresh: bool) -> io::Result<Journal> {
         let path = folder.join(JOURNAL);
         let mut file =
             File::options().read(true).append(true).create(true).truncate(false).open(&path)?;
@@ -42,6 +44,10 @@ impl Journal {
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::ResourceBusy.into()),
             Err(TryLockError::Error(error)) => return Err(error),
             Ok(()) => {}
+        }
+        // Only now, under the lock: another run may have been at work on it.
+        if fresh {
+            file.set_len(0)?;
         }
         let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         let mut known = HashMap::new();
@@ -62,21 +68,32 @@ impl Journal {
         if sound == 0 {
             writeln!(file, "{HEADER}")?;
         }
-        Ok(Journal { path, file, known, synced: Instant::now() })
+        Ok(Journal { path, file, known, used: 0, synced: Instant::now() })
     }
 
-    /// Returns the number of evaluations it knows.
-    pub fn len(&self) -> usize {
-        self.known.len()
+    /// Returns the number of evaluations that were read from it since it was opened.
+    pub fn used(&self) -> usize {
+        self.used
     }
 
-    /// Returns whether it knows none.
+    /// Returns whether it knows no evaluation.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
+    /// Returns where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns whether it knows an evaluation.
+    pub fn knows(&self, key: u128) -> bool {
+        self.known.contains_key(&key)
+    }
+
     /// Returns the values of an evaluation, if it knows them.
-    pub fn get(&self, key: u128) -> Option<&[Option<f64>]> {
+    pub fn get(&mut self, key: u128) -> Option<&[Option<f64>]> {
+        self.used += usize::from(self.known.contains_key(&key));
         self.known.get(&key).map(Vec::as_slice)
     }
 
@@ -140,7 +157,7 @@ mod tests {
     fn a_torn_journal_keeps_its_whole_lines() {
         let folder = tempfile::tempdir().unwrap();
         let values = [Some(0.1), None, Some(f64::MIN_POSITIVE)];
-        let mut journal = Journal::open(folder.path()).unwrap();
+        let mut journal = Journal::open(folder.path(), false).unwrap();
         for key in 0..5 {
             journal.put(&[(key, &values[..])]).unwrap();
         }
@@ -151,8 +168,8 @@ mod tests {
         let line = (whole.len() - HEADER.len() - 1) / 5;
         for cut in 0..=whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
-            let mut journal = Journal::open(folder.path()).unwrap();
-            assert_eq!(journal.len(), cut.saturating_sub(HEADER.len() + 1) / line, "{cut}");
+            let mut journal = Journal::open(folder.path(), false).unwrap();
+            assert_eq!(journal.known.len(), cut.saturating_sub(HEADER.len() + 1) / line, "{cut}");
             for key in 0..5 {
                 if journal.get(key).is_none() {
                     journal.put(&[(key, &values[..])]).unwrap();
@@ -161,9 +178,21 @@ mod tests {
             drop(journal);
             assert_eq!(fs::read(&path).unwrap(), whole, "{cut}");
         }
-        let journal = Journal::open(folder.path()).unwrap();
+        let mut journal = Journal::open(folder.path(), false).unwrap();
         assert_eq!(journal.get(3), Some(&values[..]));
-        assert_eq!(Journal::open(folder.path()).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        assert_eq!(
+            Journal::open(folder.path(), false).unwrap_err().kind(),
+            io::ErrorKind::ResourceBusy
+        );
+        // Nor does a fresh start take the file away from whoever is at work on it.
+        assert_eq!(
+            Journal::open(folder.path(), true).unwrap_err().kind(),
+            io::ErrorKind::ResourceBusy
+        );
+        assert!(!journal.is_empty());
+        drop(journal);
+        let journal = Journal::open(folder.path(), true).unwrap();
+        assert!(journal.is_empty());
         journal.remove().unwrap();
         assert!(!path.exists());
     }
@@ -172,12 +201,12 @@ mod tests {
     fn a_journal_of_another_version_or_with_a_changed_digit_is_not_believed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(JOURNAL);
-        Journal::open(folder.path()).unwrap().put(&[(7, &[Some(1.0)])]).unwrap();
+        Journal::open(folder.path(), false).unwrap().put(&[(7, &[Some(1.0)])]).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         for (from, to) in [("journal 1", "journal 0"), ("3ff0000000000000", "3ff0000000000001")] {
             assert!(text.contains(from), "{text}");
             fs::write(&path, text.replace(from, to)).unwrap();
-            assert!(Journal::open(folder.path()).unwrap().is_empty());
+            assert!(Journal::open(folder.path(), false).unwrap().is_empty());
         }
     }
 }

@@ -56,6 +56,8 @@ pub struct RivalResult {
 /// The found point against the best of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regret {
+    /// Points of the grid; whole numbers may be fewer than asked for.
+    pub points: usize,
     /// The grid point of the best mean, in natural units, and that mean.
     pub best: Vec<f64>,
     pub best_value: f64,
@@ -92,8 +94,7 @@ pub fn confirm(
 ) -> Result<Confirmation, Stop> {
     let grid: Vec<Vec<f64>> = match plan.grid {
         Some(points) => {
-            let share = |i| f64::from(i) / f64::from(points - 1);
-            (0..points).map(|i| space.natural(&[share(i)])).collect()
+            space.lattice(0, points).into_iter().map(|share| space.natural(&[share])).collect()
         }
         None => Vec::new(),
     };
@@ -104,21 +105,14 @@ pub fn confirm(
             .chain(grid.iter().map(|at| ("grid".to_owned(), Target::Point(at.clone()))))
             .collect();
     let streams = StreamKey { seed: plan.seed, scenario: plan.scenario, replication: 0 };
-    let request = |(_, target): &(String, Target)| Request {
-        target: target.clone(),
-        streams,
-        replications: plan.replications,
-    };
-    let requests: Vec<Request> = targets.iter().map(request).collect();
-    // NaN stands for a replication without a value, as the comparisons have it.
-    let samples: Vec<Vec<f64>> = evaluate
-        .evaluate(&requests)?
-        .into_iter()
-        .map(|values| values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
-        .collect();
+    let mut samples: Vec<Vec<f64>> = Vec::with_capacity(targets.len());
     let mut steps = Vec::with_capacity(targets.len());
-    for (iteration, ((side, target), sample)) in targets.into_iter().zip(&samples).enumerate() {
-        let moments = moments(sample);
+    for (iteration, (side, target)) in targets.into_iter().enumerate() {
+        let request = Request { target: target.clone(), streams, replications: plan.replications };
+        let values = evaluate.evaluate(&[request])?.swap_remove(0);
+        // NaN stands for a replication without a value, as the comparisons have it.
+        let sample = values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<_>>();
+        let moments = moments(&sample);
         let step = Step {
             phase: Phase::Confirm,
             iteration: iteration as u32,
@@ -131,11 +125,13 @@ pub fn confirm(
             sd: moments.sd(),
             streams,
             replications: plan.replications,
+            failed: plan.replications - moments.n() as u32,
             gains: None,
             estimate: None,
         };
         observe(&step);
         steps.push(step);
+        samples.push(sample);
     }
     let (ours, others) = (&samples[0], &samples[1..]);
     Ok(Confirmation {
@@ -192,10 +188,99 @@ fn regret(plan: &Plan, grid: &[Vec<f64>], ours: &[f64], samples: &[Vec<f64>]) ->
     let lead = with_best(&all, plan.good, plan.confidence)?.swap_remove(0).gain;
     let interval = Interval { low: -lead.high, high: -lead.low };
     Some(Regret {
+        points: grid.len(),
         best: grid[best].clone(),
         best_value: plan.good.gain(best_gain),
         regret: best_gain - gain(ours)?,
         interval,
         at_noise_floor: plan.delta.map(|d| -d <= interval.low && interval.high <= d),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optimize::Parameter;
+    use crate::rng::{Role, unit};
+
+    /// x² with noise that all points share, and some of their own; the rivals are 1 above and the
+    /// same as x = 0.5. Every tenth replication of a rival fails.
+    struct Parabola {
+        own: f64,
+    }
+
+    impl Evaluate for Parabola {
+        fn evaluate(&self, requests: &[Request]) -> Result<Vec<Vec<Option<f64>>>, Stop> {
+            let value = |request: &Request, replication: u32| {
+                let key = StreamKey { replication, ..request.streams };
+                let noise = unit(&mut key.stream(Role::Service)) - 0.5;
+                let (mean, salt) = match &request.target {
+                    Target::Point(x) => (x[0] * x[0], x[0].to_bits()),
+                    Target::Rival(_) if replication % 10 == 3 => return None,
+                    Target::Rival(0) => (1.25, 1),
+                    Target::Rival(_) => (0.25, 2),
+                };
+                let key = StreamKey { seed: key.seed ^ salt, ..key };
+                let own = self.own * (unit(&mut key.stream(Role::Routing)) - 0.5);
+                Some(mean + noise + own)
+            };
+            let values = |of: &Request| (0..of.replications).map(|r| value(of, r)).collect();
+            Ok(requests.iter().map(values).collect())
+        }
+    }
+
+    fn at(found: f64, own: f64, seed: u64, delta: Option<f64>) -> Confirmation {
+        let parameter =
+            Parameter { name: "x".to_owned(), low: -1.0, high: 1.0, log: false, integer: false };
+        let plan = Plan {
+            found: &[found],
+            rivals: &["above".to_owned(), "same".to_owned()],
+            good: Good::Less,
+            seed,
+            scenario: 9,
+            replications: 100,
+            grid: Some(21),
+            delta,
+            confidence: 0.95,
+        };
+        confirm(&Space { parameters: vec![parameter] }, &Parabola { own }, &plan, &|_| {}).unwrap()
+    }
+
+    #[test]
+    fn differences_are_paired_and_failures_are_left_out() {
+        let confirmation = at(0.5, 0.02, 1, None);
+        let [above, same] = &confirmation.rivals[..] else { panic!("two rivals") };
+        assert_eq!(above.value.unwrap().n, 90);
+        assert_eq!((above.verdict, same.verdict), (Verdict::Better, Verdict::Undecided));
+        // The noise that all share, of sd 0.29, is gone: 0.02·√(2/12)/√90 is left, times 2.28.
+        let interval = above.interval.unwrap();
+        assert!((interval.half_width() - 0.002).abs() < 0.0005, "{interval:?}");
+        assert!(interval.low < -1.0 && -1.0 < interval.high, "{interval:?}");
+        assert_eq!(confirmation.steps.len(), 1 + 2 + 21);
+        assert!(confirmation.found.unwrap().interval.unwrap().half_width() > 0.04);
+    }
+
+    #[test]
+    fn regret_is_against_the_grid_and_its_interval_decides_on_the_noise_floor() {
+        let regret = at(0.5, 0.02, 1, Some(0.3)).regret.unwrap();
+        assert_eq!(regret.best, [0.0]);
+        assert!((regret.regret - 0.25).abs() < 0.01, "{regret:?}");
+        assert!(regret.interval.low < 0.25 && 0.25 < regret.interval.high, "{regret:?}");
+        assert_eq!(regret.at_noise_floor, Some(true));
+        assert_eq!(at(0.5, 0.02, 1, Some(0.2)).regret.unwrap().at_noise_floor, Some(false));
+        // Wide intervals say nothing of the noise floor, wherever the found point is.
+        assert_eq!(at(0.0, 2.0, 1, Some(0.1)).regret.unwrap().at_noise_floor, Some(false));
+    }
+
+    /// The interval of the regret holds the true loss as often as promised.
+    #[test]
+    fn the_interval_of_the_regret_covers() {
+        let covered = (0..200)
+            .filter(|&seed| {
+                let interval = at(0.25, 0.5, seed, None).regret.unwrap().interval;
+                (interval.low..=interval.high).contains(&0.0625)
+            })
+            .count();
+        assert!(covered >= 185, "{covered} of 200");
+    }
 }

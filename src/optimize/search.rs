@@ -48,17 +48,29 @@ pub struct Step {
     pub side: String,
     /// The point in natural units; none for a rival.
     pub point: Vec<f64>,
-    /// Mean over replications, none where one failed.
+    /// Mean over the replications that gave a value, none where none did.
     pub value: Option<f64>,
     /// Standard deviation over replications, none of fewer than two.
     pub sd: Option<f64>,
     /// The first replication and their number.
     pub streams: StreamKey,
     pub replications: u32,
+    /// How many of them gave no value.
+    pub failed: u32,
     /// The gains a and c of an SPSA's iteration.
     pub gains: Option<[f64; 2]>,
     /// Where the method was when it asked, in natural units.
     pub estimate: Option<Vec<f64>>,
+}
+
+/// What failed in a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// Replications without a value.
+    pub replications: u64,
+    /// Evaluations that were made once more for that, and those left out after it.
+    pub retried: u32,
+    pub skipped: u32,
 }
 
 /// A search under way.
@@ -73,6 +85,7 @@ pub struct Search<'a> {
     next: u32,
     retried: u32,
     skipped: u32,
+    failed: u64,
     steps: Vec<Step>,
     /// Told of every step.
     observe: &'a dyn Fn(&Step),
@@ -105,6 +118,7 @@ impl<'a> Search<'a> {
             next: 0,
             retried: 0,
             skipped: 0,
+            failed: 0,
             steps: Vec::new(),
             observe,
             phase: Phase::Search,
@@ -128,10 +142,9 @@ impl<'a> Search<'a> {
         self.spent
     }
 
-    /// Returns how many evaluations failed and were made once more, and how many failed again and
-    /// were left out.
-    pub fn failures(&self) -> (u32, u32) {
-        (self.retried, self.skipped)
+    /// Returns what failed.
+    pub fn failures(&self) -> Failures {
+        Failures { replications: self.failed, retried: self.retried, skipped: self.skipped }
     }
 
     /// Returns all evaluations, in their order.
@@ -176,7 +189,9 @@ impl<'a> Search<'a> {
             let first = streams.unwrap_or_else(|| self.fresh(replications));
             self.retried += u32::from(retry);
             let costs = self.attempt(points, first, replications)?;
-            if let Some(costs) = costs.into_iter().collect() {
+            if let Some(costs) =
+                costs.into_iter().map(|costs| costs.into_iter().collect()).collect()
+            {
                 return Ok(Some(costs));
             }
         }
@@ -184,27 +199,21 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// Evaluates points of the unit cube on the same streams as [`Self::together`] does, but where
-    /// one fails it is that one alone that is evaluated once more and then left out.
+    /// Evaluates points of the unit cube on the same streams, and returns for each the costs of its
+    /// replications, nothing for one that failed.
+    ///
+    /// Nothing is evaluated again: a mean over many spares a few, and on other streams a point
+    /// would not be paired with the rest.
     ///
     /// # Errors
     /// As [`Self::together`].
-    pub fn each(
+    pub fn sample(
         &mut self,
         points: &[(&str, &[f64])],
         first: u32,
         replications: u32,
-    ) -> Result<Vec<Option<Vec<f64>>>, Stop> {
-        let mut costs = self.attempt(points, first, replications)?;
-        for (point, costs) in points.iter().zip(&mut costs) {
-            if costs.is_none() {
-                self.retried += 1;
-                let fresh = self.fresh(replications);
-                *costs = self.attempt(&[*point], fresh, replications)?.swap_remove(0);
-                self.skipped += u32::from(costs.is_none());
-            }
-        }
-        Ok(costs)
+    ) -> Result<Vec<Vec<Option<f64>>>, Stop> {
+        self.attempt(points, first, replications)
     }
 
     fn attempt(
@@ -212,7 +221,7 @@ impl<'a> Search<'a> {
         points: &[(&str, &[f64])],
         first: u32,
         replications: u32,
-    ) -> Result<Vec<Option<Vec<f64>>>, Stop> {
+    ) -> Result<Vec<Vec<Option<f64>>>, Stop> {
         let price = points.len() as u64 * u64::from(replications);
         if price > self.left() {
             return Err(Stop::Budget);
@@ -229,7 +238,7 @@ impl<'a> Search<'a> {
         let mut costs = Vec::with_capacity(points.len());
         for (((side, _), point), values) in points.iter().zip(naturals).zip(values) {
             // NaN is a failure too: it would poison every mean it enters.
-            let values: Option<Vec<f64>> =
+            let values: Vec<Option<f64>> =
                 values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
             let mut moments = Moments::default();
             values.iter().flatten().for_each(|&value| moments.push(value));
@@ -242,13 +251,15 @@ impl<'a> Search<'a> {
                 sd: moments.sd(),
                 streams,
                 replications,
+                failed: replications - moments.n() as u32,
                 gains: self.gains,
                 estimate: self.estimate.clone(),
             };
+            self.failed += u64::from(step.failed);
             (self.observe)(&step);
             self.steps.push(step);
-            let cost = |value: &f64| -self.good.gain(*value);
-            costs.push(values.map(|values| values.iter().map(cost).collect()));
+            let cost = |value: Option<f64>| value.map(|value| -self.good.gain(value));
+            costs.push(values.into_iter().map(cost).collect());
         }
         Ok(costs)
     }
@@ -257,4 +268,23 @@ impl<'a> Search<'a> {
 /// Returns the mean of costs.
 pub fn mean(costs: &[f64]) -> f64 {
     costs.iter().sum::<f64>() / costs.len() as f64
+}
+
+/// Returns the mean of the costs there are, if at least half of them are.
+pub fn mean_of_most(costs: &[Option<f64>]) -> Option<f64> {
+    let there: Vec<f64> = costs.iter().flatten().copied().collect();
+    (!there.is_empty() && 2 * there.len() >= costs.len()).then(|| mean(&there))
+}
+
+/// Cost of a point that has none: worse than any, and finite, since solvers calculate with it.
+pub(super) const FAILED: f64 = 1e300;
+
+/// Returns the error of a search that saw no value at all.
+pub(super) fn no_value() -> Stop {
+    Stop::Failed("no replication of any point gave a value".to_owned())
+}
+
+/// Returns a number of replications, as many as there are streams at most.
+pub(super) fn whole(replications: u64) -> u32 {
+    u32::try_from(replications).unwrap_or(u32::MAX)
 }

@@ -74,6 +74,22 @@ impl Space {
         self.parameters.iter().enumerate().map(slope).collect()
     }
 
+    /// Returns up to `points` ≥ 2 coordinates along parameter `i`, from end to end at equal
+    /// distances on its scale; of a whole parameter each number once, and all if they are so few.
+    pub fn lattice(&self, i: usize, points: u32) -> Vec<f64> {
+        let this = &self.parameters[i];
+        let count = this.high - this.low + 1.0;
+        if this.integer && count <= f64::from(points) {
+            return (0..count as u32).map(|n| this.share(this.low + f64::from(n))).collect();
+        }
+        let mut along: Vec<f64> = (0..points)
+            .map(|n| f64::from(n) / f64::from(points - 1))
+            .map(|share| if this.integer { this.share(this.natural(share)) } else { share })
+            .collect();
+        along.dedup();
+        along
+    }
+
     /// Returns where a point of the unit cube is evaluated: itself, but for whole parameters.
     pub fn actual(&self, unit: &[f64]) -> Vec<f64> {
         let actual = |(this, &share): (&Parameter, &f64)| {
@@ -137,6 +153,22 @@ mod tests {
         let back = space.unit(&[2.0, 1.0, 5.0]);
         assert!(back.iter().all(|share| (share - 0.5).abs() < 1e-12), "{back:?}");
         assert_eq!(space.actual(&[0.3, 1.2, 0.52]), [0.3, 1.0, 0.5]);
+    }
+
+    #[test]
+    fn a_lattice_has_each_whole_number_once_and_all_of_few() {
+        let wholes = Space {
+            parameters: vec![parameter(1.0, 50.0, true, true), parameter(2.0, 3.0, false, false)],
+        };
+        let numbers = |points| -> Vec<f64> {
+            let along = wholes.lattice(0, points);
+            along.iter().map(|&share| wholes.natural(&[share, 0.0])[0]).collect()
+        };
+        assert_eq!(numbers(50), (1..=50).map(f64::from).collect::<Vec<_>>());
+        let thirty = numbers(30);
+        assert!(thirty.is_sorted_by(|a, b| a < b) && thirty.len() < 30, "{thirty:?}");
+        assert_eq!((thirty[0], thirty[thirty.len() - 1]), (1.0, 50.0));
+        assert_eq!(wholes.lattice(1, 3), [0.0, 0.5, 1.0]);
     }
 
     #[test]

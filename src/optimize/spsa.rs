@@ -18,6 +18,9 @@ use super::{Found, Gains, Phase, Search, Stop};
 use crate::rng::{Pcg32, below};
 use crate::spec::{Form, Spsa as Options};
 
+#[cfg(test)]
+mod tests;
+
 /// Perturbation of the pilot, where none is declared [share of the box].
 const PILOT_PERTURBATION: f64 = 0.1;
 /// Largest perturbation that the pilot may choose [share of the box].
@@ -25,6 +28,8 @@ const MOST_PERTURBATION: f64 = 0.15;
 /// Share of the iterates that is averaged, from the end.
 const AVERAGED: f64 = 0.5;
 
+/// Share of the averaged iterates at a side of the box from which there is no standard error.
+const AT_SIDE: f64 = 0.05;
 /// Decay of the weights of new estimates in the mean Hessian.
 const WEIGHT: f64 = 0.602;
 
@@ -36,7 +41,7 @@ type Iterate = IterState<Vec<f64>, (), (), (), (), f64>;
 /// Searches from `start`, a point of the unit cube, until the budget is spent.
 pub(super) fn search(search: &mut Search, options: &Options, start: &[f64]) -> Result<Found, Stop> {
     let mut directions = search.random("directions");
-    let gains = pilot(search, options, start, &mut directions)?;
+    let (mut gains, middle) = pilot(search, options, start, &mut directions)?;
     search.phase = Phase::Search;
     let solver = Spsa {
         options: *options,
@@ -44,7 +49,7 @@ pub(super) fn search(search: &mut Search, options: &Options, start: &[f64]) -> R
         directions,
         at: start.to_vec(),
         iterates: Vec::new(),
-        costs: (0.0, 0.0),
+        costs: (middle, 1.0),
         hessian: DMatrix::zeros(start.len(), start.len()),
     };
     let problem = Noisy(RefCell::new(search));
@@ -63,9 +68,11 @@ pub(super) fn search(search: &mut Search, options: &Options, start: &[f64]) -> R
         (start.to_vec(), None)
     } else {
         let coordinates: Vec<Vec<f64>> = (0..start.len()).map(coordinate).collect();
-        let se = coordinates.iter().map(|series| standard_error(series)).collect();
+        let se = coordinates.iter().map(|series| standard_error(series)).collect::<Option<_>>();
         (coordinates.iter().map(|series| mean(series)).collect(), se)
     };
+    // Those made: retries may have cost the last ones.
+    gains.iterations = iterates.len() as u32;
     Ok(Found { unit, se, method: "spsa", why: String::new(), gains: Some(gains) })
 }
 
@@ -77,13 +84,13 @@ pub(super) fn stop(error: Error) -> Stop {
     }
 }
 
-/// Measures slope and noise at the start, and chooses the gains.
+/// Measures slope and noise at the start, and chooses the gains; returns the mean cost there too.
 fn pilot(
     search: &mut Search,
     options: &Options,
     start: &[f64],
     directions: &mut Pcg32,
-) -> Result<Gains, Stop> {
+) -> Result<(Gains, f64), Stop> {
     search.phase = Phase::Pilot;
     let width = options.perturbation.unwrap_or(PILOT_PERTURBATION);
     let (mut slopes, mut noise, mut values) = (Vec::new(), Vec::new(), Vec::new());
@@ -103,7 +110,7 @@ fn pilot(
         return Err(Stop::Failed("no replication near the start gave a value".to_owned()));
     }
     let (slope, noise) = (mean(&slopes), mean(&noise).sqrt());
-    let per_side = f64::from(options.replications * options.pairs);
+    let per_side = f64::from(options.replications) * f64::from(options.pairs);
     // The curvature is taken for the slope over a quarter of the box. The perturbation is then
     // where a cost has risen by as much as its noise: below, differences drown; above, they bend.
     let measured = (noise / 2.0_f64.sqrt() / per_side.sqrt() / (2.0 * slope)).sqrt();
@@ -113,10 +120,9 @@ fn pilot(
     let iterations = (search.left() / options.price(start.len())) as u32;
     let stability = options.stability * f64::from(iterations);
     let mut gains = Gains { a: 0.0, c, stability, iterations, slope, noise };
-    let spread = {
-        let middle = mean(&values);
-        mean(&values.iter().map(|value| (value - middle).powi(2)).collect::<Vec<_>>()).sqrt()
-    };
+    let middle = mean(&values);
+    let square = |value: &f64| (value - middle).powi(2);
+    let spread = mean(&values.iter().map(square).collect::<Vec<_>>()).sqrt();
     gains.first_step(
         options.first_step,
         match options.form {
@@ -124,7 +130,7 @@ fn pilot(
             Form::OneMeasurement => spread / c,
         },
     );
-    Ok(gains)
+    Ok((gains, middle))
 }
 
 impl Options {
@@ -147,7 +153,7 @@ struct Spsa {
     directions: Pcg32,
     at: Vec<f64>,
     iterates: Vec<Vec<f64>>,
-    /// Sum and number of the costs of the one-measurement form so far.
+    /// Sum and number of the costs of the one-measurement form so far; the pilot's mean is the first.
     costs: (f64, f64),
     /// Mean of the estimates of the Hessian.
     hessian: DMatrix<f64>,
@@ -279,17 +285,21 @@ impl Spsa {
 
     /// Returns the gradient estimate of one measurement, if it has a value: its excess over the
     /// mean of those before, which adds nothing to the mean of the estimate, along the direction.
+    ///
+    /// The iterate is kept c away from the sides of the box, so that either direction is as long:
+    /// at a side one would be cut off, and all that is measured would push the same way.
     fn measurement(&mut self, search: &mut Search, k: u32) -> Result<Option<Vec<f64>>, Stop> {
         let n = self.options.replications;
         let c = self.gains.perturbation(k);
+        self.at.iter_mut().for_each(|at| *at = at.clamp(c, 1.0 - c));
         let direction = signs(&mut self.directions, self.at.len());
         let [plus, _] = search.space().spread(&self.at, c, &direction);
         let first = search.fresh(n);
         let Some(costs) = search.together(&[("plus", &plus)], first, n)? else { return Ok(None) };
         let cost = mean(&costs[0]);
-        let middle = if self.costs.1 > 0.0 { self.costs.0 / self.costs.1 } else { cost };
+        let excess = cost - self.costs.0 / self.costs.1;
         self.costs = (self.costs.0 + cost, self.costs.1 + 1.0);
-        let slope = |(plus, at): (&f64, &f64)| (cost - middle) * (plus - at) / (c * c);
+        let slope = |(plus, at): (&f64, &f64)| excess * (plus - at) / (c * c);
         Ok(Some(plus.iter().zip(&self.at).map(slope).collect()))
     }
 
@@ -332,7 +342,8 @@ fn signs(random: &mut Pcg32, n: usize) -> Vec<f64> {
 /// Near the optimum the iterates are a first-order autoregression, u ← u − a·H·(u − u*) + noise;
 /// of such a series of n the variance of the mean is s²/n·(1 + ρ)/(1 − ρ). The estimate of ρ is
 /// corrected for its bias −(1 + 3ρ)/n (F. H. C. Marriott and J. A. Pope, "Bias in the estimation
-/// of autocorrelations", Biometrika 41, 1954).
+/// of autocorrelations", Biometrika 41, 1954). Nothing is known of fewer than ten; NaN stands for a
+/// series that never moved or that leaned on a side of the box, which is no autoregression.
 fn standard_error(series: &[f64]) -> Option<f64> {
     let n = series.len() as f64;
     if n < 10.0 {
@@ -340,186 +351,13 @@ fn standard_error(series: &[f64]) -> Option<f64> {
     }
     let middle = mean(series);
     let variance = series.iter().map(|at| (at - middle).powi(2)).sum::<f64>() / n;
-    if variance == 0.0 {
-        return Some(0.0);
+    let at_side = series.iter().filter(|&&at| at == 0.0 || at == 1.0).count();
+    let still = series.iter().all(|at| *at == series[0]);
+    if still || at_side as f64 > AT_SIDE * n {
+        return Some(f64::NAN);
     }
     let lagged = series.windows(2).map(|two| (two[0] - middle) * (two[1] - middle)).sum::<f64>();
     let rho = lagged / (n * variance);
     let rho = (rho + (1.0 + 3.0 * rho) / n).clamp(0.0, 1.0 - 2.0 / n);
     Some((variance / n * (1.0 + rho) / (1.0 - rho)).sqrt())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{Evaluate, Parameter, Request, Space, Target};
-    use super::*;
-    use crate::rng::{Role, StreamKey, unit};
-    use crate::stats::Good;
-
-    /// A function of a point and of uniform noise in [−½, ½), the same on the same streams.
-    struct Noise<F>(F);
-
-    impl<F: Fn(&[f64], f64) -> Option<f64>> Evaluate for Noise<F> {
-        fn evaluate(&self, requests: &[Request]) -> Result<Vec<Vec<Option<f64>>>, Stop> {
-            let value = |request: &Request, replication| {
-                let Target::Point(point) = &request.target else { return None };
-                let streams = StreamKey { replication, ..request.streams };
-                (self.0)(point, unit(&mut streams.stream(Role::Service)) - 0.5)
-            };
-            let values = |request: &Request| {
-                let first = request.streams.replication;
-                (first..first + request.replications).map(|r| value(request, r)).collect()
-            };
-            Ok(requests.iter().map(values).collect())
-        }
-    }
-
-    fn space(d: usize) -> Space {
-        let parameter =
-            Parameter { name: "x".to_owned(), low: -10.0, high: 10.0, log: false, integer: false };
-        Space { parameters: vec![parameter; d] }
-    }
-
-    fn found(evaluate: &dyn Evaluate, start: &[f64], budget: u64, options: Options) -> Vec<f64> {
-        let space = space(start.len());
-        let mut this = Search::new(space.clone(), evaluate, Good::Less, (1, 1), budget, &|_| {});
-        let found = search(&mut this, &options, &space.unit(start)).unwrap();
-        assert!(this.spent() <= budget);
-        space.natural(&found.unit)
-    }
-
-    fn solver(at: &[f64], c: f64) -> Spsa {
-        Spsa {
-            options: Options::default(),
-            gains: Gains { a: 0.1, c, stability: 0.0, iterations: 1, slope: 1.0, noise: 0.0 },
-            directions: Pcg32::new(1, 1),
-            at: at.to_vec(),
-            iterates: Vec::new(),
-            costs: (0.0, 0.0),
-            hessian: DMatrix::zeros(at.len(), at.len()),
-        }
-    }
-
-    /// f = x² at 3: the difference quotient of a parabola is its derivative, 6, at any width.
-    #[test]
-    fn the_gradient_of_a_parabola_is_exact() {
-        let square = Noise(|x: &[f64], _| Some(x[0] * x[0]));
-        let mut this = Search::new(space(1), &square, Good::Less, (1, 1), 10_000, &|_| {});
-        let mut solver = solver(&space(1).unit(&[3.0]), 0.1);
-        for k in 0..=1000 {
-            let slope = solver.difference(&mut this, k).unwrap().unwrap()[0];
-            // In the unit cube a slope is steeper by the box's width of 20.
-            assert!((slope / 20.0 - 6.0).abs() < 1e-9, "{k}: {slope}");
-        }
-    }
-
-    /// At a corner where both slopes point out of the box nothing moves; where one points in,
-    /// its coordinate does, though the other is held.
-    #[test]
-    fn at_a_corner_the_free_coordinate_moves() {
-        let tilted = Noise(|x: &[f64], _| Some(x[1] - x[0]));
-        let mut this = Search::new(space(2), &tilted, Good::Less, (1, 1), 10_000, &|_| {});
-        let mut solver = solver(&[1.0, 1.0], 0.1);
-        solver.options.clip = 0.05;
-        let mut seconds = Vec::new();
-        for k in 0..200 {
-            solver.iterate(&mut this, k).unwrap();
-            seconds.push(solver.at[1]);
-        }
-        assert!(solver.at[0] > 0.8 && solver.at[1] < 0.05, "{:?}", solver.at);
-        let corner = found(&tilted, &[10.0, 10.0], 2000, Options::default());
-        assert!(corner[0] > 9.5 && corner[1] < -9.0, "{corner:?}");
-    }
-
-    #[test]
-    fn every_form_finds_the_minimum_of_a_noisy_bowl() {
-        let bowl = Noise(|x: &[f64], noise| {
-            Some((x[0] - 1.0).powi(2) + 2.0 * (x[1] + 2.0).powi(2) + x[0] * x[1] / 2.0 + noise)
-        });
-        // From 2x − 2 + y/2 = 0 and 4y + 8 + x/2 = 0.
-        let best = [48.0 / 31.0, -68.0 / 31.0];
-        let plain = Options::default();
-        for (budget, tolerance, options) in [
-            (2000, 0.1, plain),
-            (4000, 0.1, Options { pairs: 2, ..plain }),
-            (4000, 0.1, Options { replications: 2, ..plain }),
-            (4000, 0.1, Options { blocking: true, ..plain }),
-            (4000, 0.1, Options { second_order: true, ..plain }),
-            (20_000, 0.5, Options { form: Form::OneMeasurement, ..plain }),
-        ] {
-            let found = found(&bowl, &[-6.0, 7.0], budget, options);
-            let error = (found[0] - best[0]).hypot(found[1] - best[1]);
-            assert!(error < tolerance, "{options:?}: {found:?}, off by {error}");
-        }
-    }
-
-    /// Newton's step suits every coordinate, where one step can't: curvatures of 1 and 400.
-    #[test]
-    fn the_second_order_is_ahead_in_a_narrow_valley() {
-        let valley = Noise(|x: &[f64], noise| Some(x[0].powi(2) + 400.0 * x[1].powi(2) + noise));
-        let error = |second_order| {
-            let options = Options { second_order, ..Options::default() };
-            found(&valley, &[8.0, 8.0], 4000, options)[0].abs()
-        };
-        let (second, first) = (error(true), error(false));
-        assert!(second < first / 20.0, "{second} and {first}");
-    }
-
-    #[test]
-    fn the_greatest_value_is_found_as_well() {
-        let hill = Noise(|x: &[f64], noise| Some(noise - (x[0] - 4.0).powi(2)));
-        let mut this = Search::new(space(1), &hill, Good::More, (1, 1), 1000, &|_| {});
-        let found = search(&mut this, &Options::default(), &[0.2]).unwrap();
-        let at = space(1).natural(&found.unit)[0];
-        assert!((at - 4.0).abs() < 0.1, "{at}");
-    }
-
-    #[test]
-    fn failed_pairs_cost_a_retry_and_then_themselves() {
-        // Fails for a tenth of the streams; the retry has others.
-        let holes = Noise(|x: &[f64], noise| (noise < 0.4).then_some(x[0] * x[0] + noise));
-        let mut this = Search::new(space(1), &holes, Good::Less, (1, 1), 2000, &|_| {});
-        let found = search(&mut this, &Options::default(), &[0.9]).unwrap();
-        let (retried, skipped) = this.failures();
-        // Of some 900 pairs a tenth fails, and a hundredth twice.
-        assert!((60..140).contains(&retried) && (1..30).contains(&skipped), "{retried} {skipped}");
-        let at = space(1).natural(&found.unit)[0];
-        assert!(at.abs() < 0.2 && this.spent() <= 2000, "{at}");
-
-        let nothing = Noise(|_: &[f64], _| Some(f64::NAN));
-        let mut this = Search::new(space(1), &nothing, Good::Less, (1, 1), 2000, &|_| {});
-        let end = search(&mut this, &Options::default(), &[0.9]).unwrap_err();
-        assert!(end.to_string().contains("no replication near the start"), "{end}");
-    }
-
-    /// A whole parameter: x⁺ − x⁻ is never 0, and the answer is next to the best whole number.
-    #[test]
-    fn whole_parameters_are_evaluated_at_whole_numbers() {
-        let step = Noise(|x: &[f64], noise| {
-            assert_eq!(x[0].fract(), 0.0);
-            Some((x[0] - 3.0).powi(2) + noise)
-        });
-        let mut space = space(1);
-        space.parameters[0].integer = true;
-        let mut this = Search::new(space.clone(), &step, Good::Less, (1, 1), 1000, &|_| {});
-        let found = search(&mut this, &Options::default(), &[0.1]).unwrap();
-        assert_eq!(space.natural(&found.unit), [3.0]);
-    }
-
-    /// The mean of an autoregression with ρ = .9 and innovations of variance 1/12 has variance
-    /// 1/12/(1 − ρ)²/n, in the limit.
-    #[test]
-    fn the_standard_error_sees_the_correlation_of_iterates() {
-        let mut random = Pcg32::new(5, 5);
-        let mut at = 0.0;
-        let series: Vec<f64> = (0..20_000)
-            .map(|_| {
-                at = 0.9 * at + unit(&mut random) - 0.5;
-                at
-            })
-            .collect();
-        let expected = (1.0_f64 / 12.0 / 0.01 / 20_000.0).sqrt();
-        let ratio = standard_error(&series).unwrap() / expected;
-        assert!((0.9..1.1).contains(&ratio), "{ratio}");
-    }
 }

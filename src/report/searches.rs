@@ -2,7 +2,7 @@
 
 use super::{grouped, plus_minus, short, table};
 use crate::frame::verdict;
-use crate::optimize::{Gains, Outcome};
+use crate::optimize::{Failures, Gains, Outcome};
 use crate::spec::{Experiment, Optimize};
 use crate::stats::Good;
 
@@ -66,11 +66,7 @@ fn one(experiment: &Experiment, outcome: &Outcome) -> String {
         outcome.found.method,
         grouped(outcome.spent as f64),
         grouped(search.budget as f64),
-        match (outcome.retried, outcome.skipped) {
-            (0, _) => String::new(),
-            (retried, skipped) =>
-                format!("; {retried} evaluations failed and {skipped} of them twice"),
-        }
+        failures(&outcome.failures)
     );
     if !outcome.found.why.is_empty() {
         text += &format!("{}\n", outcome.found.why);
@@ -79,26 +75,25 @@ fn one(experiment: &Experiment, outcome: &Outcome) -> String {
         text += &gains_line(gains);
     }
     for (i, over) in search.over.iter().enumerate() {
-        let se = outcome.se.as_ref().map(|se| se[i]);
-        let interval = outcome.interval.as_ref().map(|intervals| intervals[i]);
-        text += &match (se, interval) {
-            (Some(se), Some(interval)) => {
-                // As many decimals as two digits of the standard error need.
-                let decimals = (1.0 - se.max(1e-12).log10().floor()).clamp(0.0, 12.0) as usize;
-                format!(
-                    "  {} = {:.decimals$}, standard error {se:.decimals$}, {}% interval \
-                     {:.decimals$} to {:.decimals$}\n",
-                    over.name,
-                    outcome.at[i],
-                    short(100.0 * experiment.confidence),
-                    interval.low,
-                    interval.high
-                )
-            }
-            _ => format!("  {} = {}, without a standard error\n", over.name, short(outcome.at[i])),
-        };
+        let se = outcome.se.as_ref().map(|se| se[i]).filter(|se| !se.is_nan());
+        let se = se.map_or("none".to_owned(), digits);
+        text += &format!("  {} = {}, standard error {se}\n", over.name, short(outcome.at[i]));
     }
     text + &confirmed(experiment, outcome)
+}
+
+fn failures(failures: &Failures) -> String {
+    match *failures {
+        Failures { replications: 0, .. } => String::new(),
+        Failures { replications, retried: 0, .. } => {
+            format!("; {} of them failed", grouped(replications as f64))
+        }
+        Failures { replications, retried, skipped } => format!(
+            "; {} of them failed, for which {retried} evaluations were made once more and {skipped} \
+             left out",
+            grouped(replications as f64)
+        ),
+    }
 }
 
 fn gains_line(gains: &Gains) -> String {
@@ -121,12 +116,16 @@ fn confirmed(experiment: &Experiment, outcome: &Outcome) -> String {
         "confirmed in {} replications that the search never saw:\n",
         grouped(f64::from(search.confirm.replications))
     );
-    let value = |measured: &Option<crate::optimize::Measured>| match measured {
-        Some(value) => match value.interval {
+    let value = |measured: &Option<crate::optimize::Measured>| {
+        let Some(value) = measured else { return "none".to_owned() };
+        let text = match value.interval {
             Some(interval) => plus_minus(value.mean, interval.half_width()),
             None => format!("{:.4}", value.mean),
-        },
-        None => "none".to_owned(),
+        };
+        match value.n {
+            n if n < u64::from(search.confirm.replications) => format!("{text} (of {n})"),
+            _ => text,
+        }
     };
     let header = ["", response.as_str(), "found − rival", "verdict"].map(String::from).to_vec();
     let mut rows = table(header, 1);
@@ -144,7 +143,7 @@ fn confirmed(experiment: &Experiment, outcome: &Outcome) -> String {
         ]);
     }
     text += &format!("{rows}\n");
-    if let (Some(regret), Some(points)) = (&confirmation.regret, search.confirm.grid) {
+    if let Some(regret) = &confirmation.regret {
         let best: Vec<String> = search
             .over
             .iter()
@@ -152,7 +151,8 @@ fn confirmed(experiment: &Experiment, outcome: &Outcome) -> String {
             .map(|(over, value)| format!("{} = {}", over.name, short(*value)))
             .collect();
         text += &format!(
-            "against the best of a grid of {points}, {}: regret {:.4}, interval {:.4} to {:.4}{}\n",
+            "against the best of a grid of {}, {}: regret {:.4}, interval {:.4} to {:.4}{}\n",
+            regret.points,
             best.join(", "),
             // Not −0.
             regret.regret + 0.0,

@@ -12,7 +12,7 @@ mod policies;
 pub use distributions::DISTRIBUTIONS;
 pub use experiment::{BASELINE, CLAIM, EXPERIMENT, PUBLISHED, REPLICATIONS, SELECT, UNTIL};
 pub use models::{MODELS, WARMUP};
-pub use optimize::{CONFIRM, METHODS, OPTIMIZE, PARAMETER, RIVAL};
+pub use optimize::{CONFIRM, MAX_BUDGET, METHODS, OPTIMIZE, PARAMETER, RIVAL};
 pub use policies::{CUSTOM_RULE, POLICIES, RULES};
 
 /// Something that a spec names, with the fields that its map may have.

@@ -189,8 +189,36 @@ fn a_search_runs_in_every_scenario_and_one_that_finds_nothing_is_named() {
     let optimum = optimum(&place, "a");
     let searches = optimum["searches"].as_array().unwrap();
     assert_eq!(searches.len(), 2);
-    assert_eq!(searches[0]["scenario"]["exponential"], "0.5");
+    assert_eq!(searches[0]["scenario"]["exponential"], 0.5);
     assert!(searches[0]["evaluations_skipped"].as_u64().unwrap() > 0);
     assert_eq!(searches[1]["evaluations_retried"], 0);
-    assert!(said.out.contains("evaluations failed"), "{}", said.out);
+    assert!(said.out.contains("of them failed, for which"), "{}", said.out);
+    // A coin has no θ to make great.
+    place.write("none.yaml", &SPLIT.replace("minimize: refusals_pct", "maximize: theta_mean"));
+    let said = place.run(&["none.yaml", "--quiet", "--out", "b"]);
+    assert_eq!(said.code, Some(3), "{}", said.err);
+    assert!(
+        said.err.contains("the search split found nothing: no replication near"),
+        "{}",
+        said.err
+    );
+    let none = &self::optimum(&place, "b")["searches"][0];
+    assert!(none["found"].is_null() && none["error"].as_str().unwrap().contains("no replication"));
+}
+
+/// A fresh run must not take the journal from under a run that is at work.
+#[test]
+fn a_fresh_run_waits_its_turn() {
+    let place = Place::new();
+    place.write("split.yaml", &SPLIT.replace("budget: 1000", "budget: 200000"));
+    let mut run = place.command(&["split.yaml", "--quiet", "--out", "cut"]).spawn().unwrap();
+    let journal = place.path("cut/search.journal");
+    while !std::fs::metadata(&journal).is_ok_and(|journal| journal.len() > 1000) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let fresh = place.run(&["split.yaml", "--quiet", "--fresh", "--out", "cut"]);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(fresh.code, Some(4), "{}", fresh.err);
+    assert!(std::fs::metadata(&journal).unwrap().len() > 1000);
 }

@@ -3,7 +3,8 @@
 //! - Each command line of the program in an `sh` block is run, in the order of the README, by the
 //!   built program in a temporary folder that holds a copy of experiments/. `run` would take half a
 //!   minute for some; it gets `--replications 3` (in place of its own, if it has one), which changes
-//!   how sure the numbers are and not what is done. Everything else is run as it stands.
+//!   how sure the numbers are and not what is done, and leaves searches out, which have tests of
+//!   their own. Everything else is run as it stands.
 //! - Other command lines (cargo's own) must stand in `.ci/run` as they are, which runs them.
 //! - Each `yaml` block must pass `check`.
 //! - The `rust` block must be the text of a function below, which a test calls.
@@ -65,6 +66,7 @@ fn shortened(mut arguments: Vec<&str>) -> Vec<&str> {
         Some(flag) => arguments[flag + 1] = REPLICATIONS,
         None => arguments.extend(["--replications", REPLICATIONS]),
     }
+    arguments.extend(["--set", "optimize=[]"]);
     arguments
 }
 

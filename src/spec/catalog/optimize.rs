@@ -6,7 +6,9 @@ use super::{Default, Field, Kind, POSITIVE, Takes};
 const SPSA: Spsa = Spsa::DEFAULT;
 
 /// Whole numbers from 1 that a count of replications, pairs or points may be.
-const COUNT: Takes = Takes::Integer { min: 1, max: u32::MAX as u64 };
+const COUNT: Takes = Takes::Integer { min: 1, max: 1_000_000 };
+/// Largest budget of a search [replications]: what fits in memory, by far.
+pub const MAX_BUDGET: u64 = 100_000_000;
 /// A share of the box, of its width.
 const SHARE: Takes = Takes::Number { min: 0.0, max: 1.0, above: true };
 /// A share of the box that fits it on both sides of its middle.
@@ -79,7 +81,7 @@ pub const OPTIMIZE: Kind = Kind {
         },
         Field {
             name: "budget",
-            takes: Takes::Integer { min: 20, max: u32::MAX as u64 },
+            takes: Takes::Integer { min: 20, max: MAX_BUDGET },
             default: Default::Required,
             unit: "replications",
             about: "the most that the search may run, its confirmation not counted",
@@ -161,14 +163,14 @@ pub const CONFIRM: Kind = Kind {
     fields: &[
         Field {
             name: "replications",
-            takes: Takes::Integer { min: 2, max: u32::MAX as u64 },
+            takes: Takes::Integer { min: 2, max: 100_000 },
             default: Default::Integer(200),
             unit: "replications",
             about: "replications of the optimum, of each rival and of each point of the grid",
         },
         Field {
             name: "grid",
-            takes: Takes::Integer { min: 3, max: 100_000 },
+            takes: Takes::Integer { min: 3, max: 1000 },
             default: Default::Absent,
             unit: "points",
             about: "points of a grid over the box whose best the optimum is compared with; of one \
@@ -193,7 +195,7 @@ const REPLICATIONS: Field = Field {
 };
 const POINTS: Field = Field {
     name: "points",
-    takes: Takes::Integer { min: 2, max: u32::MAX as u64 },
+    takes: Takes::Integer { min: 2, max: 1_000_000 },
     default: Default::Absent,
     unit: "points",
     about: "points that share the budget; from the budget where left out",

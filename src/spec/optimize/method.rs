@@ -1,11 +1,13 @@
 //! Methods of a search, with their options.
 
-use super::super::catalog::METHODS;
+use super::super::catalog::{MAX_BUDGET, METHODS};
 use super::super::diagnostic::At;
 use super::super::section::Section;
 use super::super::yaml::Node;
+
 use super::Parameter;
 use super::over::Written;
+use crate::stats::selection::MAX_SYSTEMS;
 
 /// How a search goes about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -240,10 +242,21 @@ pub(super) fn fits(map: &Section, method: &Method, over: &[Written], budget: Opt
         faults.add(at, message, help.to_owned());
         return false;
     }
+    if let Method::Grid { points, .. } = *method
+        && grid_points(points, over) > MAX_SYSTEMS as u64
+    {
+        let all = grid_points(points, over);
+        let message = format!("a grid of {all} points is too large: the most is {MAX_SYSTEMS}");
+        faults.add(at, message, "give fewer `points`, or pick another method".to_owned());
+        return false;
+    }
     let (least, why) = least_budget(method, over);
     let Some(budget) = budget.filter(|&budget| budget < least) else { return true };
     let message = format!("a budget of {budget} is too small for `{}`: {why}", method.name());
-    let help = format!("give at least {least} replications, or pick another method");
+    let help = match least {
+        ..=MAX_BUDGET => format!("give at least {least} replications, or pick another method"),
+        _ => "ask for fewer replications or points, or pick another method".to_owned(),
+    };
     faults.add(map.at("budget"), message, help);
     false
 }
@@ -251,6 +264,20 @@ pub(super) fn fits(map: &Section, method: &Method, over: &[Written], budget: Opt
 fn kind_at(node: &Node) -> At {
     node.entries().first().map_or(node.at, |entry| entry.key_at)
 }
+
+/// Returns the number of points of a grid with so many along each parameter.
+fn grid_points(points: u32, over: &[Written]) -> u64 {
+    // Of whole numbers there are no more than the range has.
+    let along = |one: &Parameter| match one.integer {
+        true => u64::from(points).min((one.high - one.low) as u64 + 1),
+        false => u64::from(points),
+    };
+    let along = over.iter().map(|one| along(&one.parameter));
+    along.fold(1, u64::saturating_mul)
+}
+
+/// Replications of the shortest pilot of an SPSA.
+const PILOT: u64 = 8;
 
 /// Returns the replications below which a method can't be said to search, and why.
 fn least_budget(method: &Method, over: &[Written]) -> (u64, String) {
@@ -260,15 +287,17 @@ fn least_budget(method: &Method, over: &[Written]) -> (u64, String) {
     let d = over.len() as u64;
     match *method {
         Method::Auto => (0, String::new()),
-        Method::Spsa(Spsa { form, pairs, replications, second_order, .. }) => {
+        Method::Spsa(Spsa { form, pairs, replications, second_order, blocking, .. }) => {
             let sides = match form {
                 Form::OneMeasurement => 1,
                 // 2SPSA takes two more for the Hessian.
                 Form::TwoSided if second_order => 4,
                 Form::TwoSided => 2,
             };
-            let cost = times(sides * u64::from(pairs), Some(replications));
-            (cost.saturating_mul(10), format!("it makes ten iterations of {cost} replications"))
+            let comparison = if blocking { 2 } else { 0 };
+            let cost = times(sides * u64::from(pairs) + comparison, Some(replications));
+            let why = format!("it makes ten iterations of {cost} replications, after a pilot");
+            (cost.saturating_mul(10).saturating_add(PILOT), why)
         }
         Method::GoldenSection { replications } | Method::Brent { replications } => {
             (times(5, replications), "it makes five evaluations or more".to_owned())
@@ -288,23 +317,23 @@ fn least_budget(method: &Method, over: &[Written]) -> (u64, String) {
             (times(2 * population, replications), why)
         }
         Method::Random { points } | Method::Sobol { points } => {
-            let points = u64::from(points.unwrap_or(2));
-            (points, format!("it evaluates {points} points"))
+            let points = u64::from(points.unwrap_or(2)).max(2);
+            let left = std::iter::successors(Some(points), |n| Some(n.div_ceil(2)));
+            let all = left.take_while(|&n| n > 1).sum();
+            (
+                all,
+                format!(
+                    "it evaluates {points} points, and the better half again until one is left"
+                ),
+            )
         }
         Method::Grid { points, .. } => {
-            // Of whole numbers there are no more than the range has.
-            let along = |one: &Parameter| match one.integer {
-                true => u64::from(points).min((one.high - one.low) as u64 + 1),
-                false => u64::from(points),
-            };
-            let along = over.iter().map(|one| along(&one.parameter));
-            let points = along.fold(1, u64::saturating_mul);
+            let points = grid_points(points, over);
             (points.saturating_mul(2), format!("it runs each of {points} points twice"))
         }
-        Method::ResponseSurface { rounds } => {
-            let terms = (d + 1) * (d + 2) / 2;
-            let why = format!("it fits {terms} coefficients in each of {rounds} rounds");
-            (terms * u64::from(rounds), why)
+        Method::ResponseSurface { .. } => {
+            let points = 1 + 4 * d + 2 * d * (d - 1);
+            (2 * points, format!("it runs each of {points} points twice"))
         }
     }
 }

@@ -9,7 +9,7 @@ use super::over::Written;
 use super::{Parameter, Surroundings};
 
 /// Columns of trace.parquet that are no parameters.
-const TRACE: [&str; 13] = [
+const TRACE: [&str; 14] = [
     "search",
     "scenario",
     "evaluation",
@@ -19,6 +19,7 @@ const TRACE: [&str; 13] = [
     "value",
     "sd",
     "replications",
+    "failed",
     "first_replication",
     "stream",
     "gain_a",

@@ -195,7 +195,9 @@ fn methods_that_do_not_fit() {
     of("method_brent_of_two", "{brent: {replications: 5}}", two);
     of("method_grid_of_three", "grid", &format!("{two}\n    clamp.1: {{linear: [0.9, 1]}}"));
     of("budget_below_a_grid", "grid", two);
-    of("budget_below_a_surface", "{response_surface: {rounds: 70}}", two);
+    let surface = "method: response_surface\n  budget: 25";
+    swap_all("budget_below_a_surface", &[(ALPHA, two), ("budget: 400", surface)]);
+    with("grid_too_large", "{grid: {points: 5000}}");
     of("budget_below_generations", "{cma_es: {replications: 100}}", two);
     with("budget_below_ten_iterations", "{spsa: {pairs: 7, replications: 3}}");
     with("budget_below_five_evaluations", "{golden_section: {replications: 81}}");
