@@ -48,6 +48,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
             .map(|(failed, selected)| (failed, Some(selected))),
     };
     let arrivals = progress.finish();
+    let sweep_seconds = start.elapsed().as_secs_f64();
     let (failed, selected) = match failed {
         Err(engine::EngineError::Interrupted) => {
             drop(results);
@@ -85,6 +86,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     let count = json!({
         "points": experiment.points(), "replications": plan.most(),
         "rows": kept.rows, "failed": failed.len(), "arrivals": arrivals,
+        "search_replications": search::replications(&outcomes),
         "claims": judged.len(), "claims_failed": judged.iter().filter(|claim| !claim.passed).count(),
     });
     staging.commit(&json!({
@@ -115,7 +117,7 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
         });
         print(&format!("{summary:#}\n"))?;
     } else if !args.output.quiet {
-        print(&format!("{}\n", headline(&experiment, kept.rows, arrivals, seconds)))?;
+        print(&format!("{}\n", headline(&experiment, kept.rows, arrivals, sweep_seconds)))?;
         print(&report::results(&experiment, &kept, &shown))?;
         if let (Some(rule), Some(selected)) = (&experiment.select, &selected) {
             print(&report::selected(&experiment, rule, selected))?;
@@ -201,7 +203,7 @@ pub(super) fn end(
     })
 }
 
-/// Returns one line that says what was run.
+/// Returns one line that says what the sweep ran.
 fn headline(experiment: &Experiment, rows: u64, arrivals: u64, seconds: f64) -> String {
     format!(
         "{}: {} points × {}{} = {} rows, {} arrivals in {seconds:.1} s",

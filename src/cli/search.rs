@@ -251,6 +251,15 @@ impl Simulator<'_> {
     }
 }
 
+/// Returns the replications of all searches and their confirmations.
+pub(super) fn replications(outcomes: &[Outcome]) -> u64 {
+    let steps = |outcome: &Outcome| -> u64 {
+        let all = outcome.steps.iter().chain(&outcome.confirmation.steps);
+        all.map(|step| u64::from(step.replications)).sum()
+    };
+    outcomes.iter().map(steps).sum()
+}
+
 /// Writes `optimum.json` and `trace.parquet`.
 pub(super) fn store(
     experiment: &Experiment,

@@ -106,6 +106,8 @@ fn the_trace_has_every_evaluation_and_the_search_never_sees_the_confirmation() {
         }
     }
     assert_eq!((spent, confirmed), (1000.0, 1 + 2 + 11));
+    let manifest: Value = serde_json::from_slice(&place.bytes("a/manifest.json")).unwrap();
+    assert_eq!(manifest["counts"]["search_replications"], 1000 + 14 * 300);
     assert!(streams[0].is_disjoint(&streams[1]) && streams[0].len() == 1);
 }
 
