@@ -67,8 +67,10 @@ pub struct ThetaRouter {
     shift: [f64; 8],
     slope: [f64; 8],
     last: usize,
-    run: u32,
-    max_run: [u32; 2],
+    /// Attempts that may still follow at the last server, and those that may follow the first at
+    /// each.
+    left: u64,
+    others: [u64; 2],
 }
 
 impl Theta {
@@ -77,6 +79,8 @@ impl Theta {
         // The smoothed rule is linear in θ too: −αj(1 − sθ) = −αj + αjsθ.
         let s = self.rule.smoothing;
         let (to_0, to_1, slope) = (j * (1.0 - s), -j, j * s);
+        // More than a replication can have, where there is no limit.
+        let limits = self.max_run.map_or([u64::MAX; 2], |limits| limits.map(u64::from));
         ThetaRouter {
             theta: self.start,
             sum: 0.0,
@@ -84,8 +88,8 @@ impl Theta {
             shift: [i, -i, to_0, to_1, 0.0, 0.0, 0.0, 0.0],
             slope: [0.0, 0.0, slope, slope, 0.0, 0.0, 0.0, 0.0],
             last: 0,
-            run: 0,
-            max_run: self.max_run.unwrap_or([u32::MAX; 2]),
+            left: limits[0],
+            others: limits.map(|limit| limit - 1),
         }
     }
 }
@@ -97,10 +101,11 @@ impl Router for ThetaRouter {
         // The draw is made even when the run limit overrules it, so that policies that differ in
         // the limit alone stay on the same stream.
         let wish = usize::from(unit(routing) >= self.theta);
-        let forced = usize::from(self.run >= self.max_run[self.last & 1] && wish == self.last);
+        let forced = usize::from(self.left == 0 && wish == self.last);
         let server = wish ^ forced;
-        let longer = self.run.saturating_add(1);
-        self.run = select_unpredictable(server == self.last, longer, 1);
+        // Where it stays there is one left at least, or it would have been forced away.
+        let shorter = self.left.wrapping_sub(1);
+        self.left = select_unpredictable(server == self.last, shorter, self.others[server & 1]);
         self.last = server;
         server
     }
