@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use balancelab::engine::{Job, Options, Workers};
 use balancelab::model::Model;
-use balancelab::optimize::{self, Evaluate, Parameter, Request, Search, Space, Stop, Target};
+use balancelab::optimize::{self, Evaluate, Request, Search, Space, Stop, Target};
 use balancelab::policy::Policy;
 use balancelab::spec::{self, Experiment};
 use balancelab::stats::{Good, Moments};
@@ -51,10 +51,7 @@ fn main() {
     let workers = Workers::new::<Stop>(options).unwrap();
     let errors = Errors { experiment: &experiment, workers };
     let search = &experiment.optimize[0];
-    let over = &search.over[0];
-    let (low, high, log) = (over.low, over.high, over.log);
-    let parameter = Parameter { name: over.name.clone(), low, high, log, integer: false };
-    let space = Space { parameters: vec![parameter] };
+    let space = Space { parameters: vec![search.over[0].range] };
 
     let mut units = Moments::default();
     let mut predicted = Moments::default();

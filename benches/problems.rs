@@ -5,8 +5,9 @@
 //! INFORMS J. Computing 35, 2023), with its lengths of runs and its starts.
 #![allow(dead_code)]
 
+use balancelab::design::Range;
 use balancelab::model::{Compiled, LossRouter, Model, Redirect, Warmup};
-use balancelab::optimize::{Evaluate, Parameter, Request, Space, Stop, Target};
+use balancelab::optimize::{Evaluate, Request, Space, Stop, Target};
 use balancelab::policy::{Coin, Policy};
 use balancelab::rng::{Distribution, Pcg32, Role, StreamKey, content_hash, unit, unit_open};
 
@@ -16,7 +17,7 @@ type Gap = Box<dyn Fn(&[f64]) -> f64 + Sync>;
 /// A problem with a known answer; the less the better.
 pub struct Problem {
     pub name: String,
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<Range>,
     /// In natural units.
     pub start: Vec<f64>,
     /// A replication's value.
@@ -50,8 +51,8 @@ impl Evaluate for Problem {
     }
 }
 
-pub fn parameter(name: &str, low: f64, high: f64, log: bool) -> Parameter {
-    Parameter { name: name.to_owned(), low, high, log, integer: false }
+pub fn range(low: f64, high: f64, log: bool) -> Range {
+    Range { low, high, log, integer: false }
 }
 
 /// A standard normal variable of a stream (Box and Muller).
@@ -72,7 +73,7 @@ pub fn example_1() -> Problem {
     let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
     Problem {
         name: "EXAMPLE-1".to_owned(),
-        parameters: ["x", "y"].map(|name| parameter(name, -5.0, 5.0, false)).to_vec(),
+        parameters: vec![range(-5.0, 5.0, false); 2],
         start: vec![2.0, 2.0],
         value: Box::new(move |x, key| square(x) + normal(&mut of_point(x, key))),
         gap: Box::new(square),
@@ -87,7 +88,7 @@ pub fn valley() -> Problem {
     };
     Problem {
         name: "valley, 4 d".to_owned(),
-        parameters: ["w", "x", "y", "z"].map(|name| parameter(name, -2.0, 2.0, false)).to_vec(),
+        parameters: vec![range(-2.0, 2.0, false); 4],
         start: vec![-1.0; 4],
         value: Box::new(move |x, key| valley(x) + normal(&mut of_point(x, key))),
         gap: Box::new(valley),
@@ -103,7 +104,7 @@ pub fn bowl() -> Problem {
     };
     Problem {
         name: "bowl, 20 d".to_owned(),
-        parameters: (0..20).map(|i| parameter(&format!("x{i}"), -1.0, 1.0, false)).collect(),
+        parameters: vec![range(-1.0, 1.0, false); 20],
         start: vec![-0.5; 20],
         value: Box::new(move |x, key| {
             let mut slopes = key.stream(Role::Service);
@@ -138,7 +139,7 @@ pub fn mm1_1() -> Problem {
     let best = 2.829_356_4;
     Problem {
         name: "MM1-1".to_owned(),
-        parameters: vec![parameter("mu", 1.6, 10.0, true)],
+        parameters: vec![range(1.6, 10.0, true)],
         start: vec![5.0],
         value: Box::new(|x, key| {
             let (mut arrivals, mut services) =
@@ -161,8 +162,7 @@ pub fn capacities() -> Problem {
     let mean = |mu: &[f64]| -> f64 {
         LAMBDA.iter().zip(mu).map(|(lambda, mu)| lambda / (mu - lambda) + COST * mu).sum()
     };
-    let range =
-        |lambda: f64| parameter(&format!("mu{lambda}"), 1.1 * lambda, 11.0 * lambda + 9.0, true);
+    let range = |lambda: f64| range(1.1 * lambda, 11.0 * lambda + 9.0, true);
     Problem {
         name: "capacities, 5 d".to_owned(),
         parameters: LAMBDA.map(range).to_vec(),
@@ -206,7 +206,7 @@ pub fn split(lambda: f64) -> Problem {
     let model: Compiled = model.compile().unwrap();
     Problem {
         name: format!("split, λ = {lambda}"),
-        parameters: vec![parameter("theta", 0.0, 1.0, false)],
+        parameters: vec![range(0.0, 1.0, false)],
         start: vec![0.5],
         value: Box::new(move |x, key| {
             let policy = Policy::Coin(Coin::two(x[0]));
@@ -229,7 +229,7 @@ pub fn two_queues() -> Problem {
     Problem {
         name: "two M/M/1".to_owned(),
         // Both queues are stable within.
-        parameters: vec![parameter("p", 0.4, 1.0, false)],
+        parameters: vec![range(0.4, 1.0, false)],
         start: vec![0.5],
         value: Box::new(|x, key| {
             let mut arrivals = key.stream(Role::Arrivals);

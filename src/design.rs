@@ -9,9 +9,11 @@
 
 mod axis;
 mod filter;
+mod range;
 
 pub use axis::{Axis, Level, Levels, MAX_LEVELS, TooMany};
 pub use filter::Filter;
+pub use range::Range;
 
 /// Axes that move together: positions in the list of their owner.
 type Group = Vec<usize>;

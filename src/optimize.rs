@@ -28,7 +28,7 @@ mod trials;
 pub use confirm::{Confirmation, Measured, Plan, Regret, RivalResult, confirm};
 pub use gains::Gains;
 pub use search::{Failures, Phase, Search, Step, Stop};
-pub use space::{Parameter, Space};
+pub use space::Space;
 
 use crate::rng::StreamKey;
 use crate::spec::Method;

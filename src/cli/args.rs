@@ -46,7 +46,7 @@ impl Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Sweep, compare, check claims, write results; progress on stderr, tables on stdout.
+    /// Sweep, search, compare, check claims, write results; bars on stderr, tables on stdout.
     Run(Run),
     /// Show what `run` would do: points, replications, arrivals, predicted time and disk.
     Plan(PlanArgs),
@@ -58,7 +58,7 @@ pub(super) enum Command {
     Theory(Theory),
     /// Rerun one replication alone and print its numbers, equal to its row.
     Replay(Replay),
-    /// List models, policies and distributions with their fields, units and defaults.
+    /// List models, policies, distributions and search methods with units and defaults.
     Models,
     /// Print the JSON Schema of a spec, for editors.
     Schema,

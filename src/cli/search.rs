@@ -9,9 +9,7 @@ use crate::design::Level;
 use crate::engine::{JOURNAL, Job, Journal, Options, Workers};
 use crate::frame::{Cell, Provenance, Staging, StoreError, Table};
 use crate::model::Model;
-use crate::optimize::{
-    self, Evaluate, Outcome, Parameter, Request, Search, Space, Step, Stop, Target,
-};
+use crate::optimize::{self, Evaluate, Outcome, Request, Search, Space, Step, Stop, Target};
 use crate::policy::Policy;
 use crate::report;
 use crate::rng::content_hash;
@@ -120,14 +118,7 @@ fn one(
     simulator: &Simulator,
     observe: &dyn Fn(&Optimize, &Step),
 ) -> Result<Outcome, Stop> {
-    let parameter = |over: &crate::spec::Parameter| Parameter {
-        name: over.name.clone(),
-        low: over.low,
-        high: over.high,
-        log: over.log,
-        integer: over.integer,
-    };
-    let space = Space { parameters: search.over.iter().map(parameter).collect() };
+    let space = Space { parameters: search.over.iter().map(|over| over.range).collect() };
     let observe = |step: &Step| observe(search, step);
     // All searches of a scenario meet the same traffic, which differs from that of the sweep.
     let model = experiment.model(&experiment.design.point(simulator.point));

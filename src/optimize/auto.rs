@@ -66,11 +66,12 @@ fn choose(search: &Search) -> (Method, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::design::Range;
+    use crate::optimize::Space;
     use crate::optimize::trials::{Known, start, whole_numbers};
-    use crate::optimize::{Parameter, Space};
     use crate::stats::Good;
 
-    fn chosen(parameters: Vec<Parameter>, budget: u64) -> String {
+    fn chosen(parameters: Vec<Range>, budget: u64) -> String {
         let known = Known::quiet(|_| 0.0);
         start(Space { parameters }, &known, Good::Less, budget, |search| choose(search).1)
     }
@@ -87,7 +88,7 @@ mod tests {
         assert!(reason(5, 500).starts_with("auto: spsa,"));
         let many = Known::space(6).parameters;
         assert!(chosen(many, 100).ends_with("for 6 parameters, but a simplex would do worse"));
-        let mixed = vec![plain[0].clone(), whole_numbers(1.0, 40.0)];
+        let mixed = vec![plain[0], whole_numbers(1.0, 40.0)];
         assert!(chosen(mixed, 100).starts_with("auto: spsa,"));
         let few = vec![whole_numbers(1.0, 5.0)];
         let paid = "auto: grid, since 1000 replications pay for 200 of each of 5 points";

@@ -200,7 +200,7 @@ fn regret(plan: &Plan, grid: &[Vec<f64>], ours: &[f64], samples: &[Vec<f64>]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optimize::Parameter;
+    use crate::design::Range;
     use crate::rng::{Role, unit};
 
     /// x² with noise that all points share, and some of their own; the rivals are 1 above and the
@@ -230,8 +230,7 @@ mod tests {
     }
 
     fn at(found: f64, own: f64, seed: u64, delta: Option<f64>) -> Confirmation {
-        let parameter =
-            Parameter { name: "x".to_owned(), low: -1.0, high: 1.0, log: false, integer: false };
+        let parameter = Range { low: -1.0, high: 1.0, log: false, integer: false };
         let plan = Plan {
             found: &[found],
             rivals: &["above".to_owned(), "same".to_owned()],

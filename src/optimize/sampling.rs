@@ -230,8 +230,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::design::Range;
+    use crate::optimize::Space;
     use crate::optimize::trials::{Known, start, whole_numbers};
-    use crate::optimize::{Parameter, Space};
 
     fn square(x: &[f64]) -> f64 {
         x.iter().map(|x| x * x).sum()
@@ -288,11 +289,11 @@ mod tests {
         };
         assert_eq!((points(3), points(10), points(200)), (Ok(9), Ok(40), Ok(120)));
         // On a scale of ratios too.
-        let log = Parameter { log: true, ..whole_numbers(1.0, 50.0) };
+        let log = Range { log: true, ..whole_numbers(1.0, 50.0) };
         let space = Space { parameters: vec![log] };
         let all = start(space, &known, Good::Less, 1, |search| lattice(search, 50)).unwrap();
         assert_eq!(all.len(), 50);
-        let plain = Parameter { integer: false, ..whole_numbers(1.0, 30.0) };
+        let plain = Range { integer: false, ..whole_numbers(1.0, 30.0) };
         let space = Space { parameters: vec![plain; 3] };
         let large = start(space, &known, Good::Less, 1, |search| lattice(search, 20)).unwrap_err();
         let what = "a grid of 20 points per parameter is too large: a selection takes 4096";

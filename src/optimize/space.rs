@@ -1,46 +1,11 @@
 //! The box that is searched, and the unit cube that stands for it.
 
-/// One searched parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parameter {
-    /// Name, as results have it.
-    pub name: String,
-    /// Ends of its range, in natural units; both above 0 where `log`.
-    pub low: f64,
-    pub high: f64,
-    /// Whether equal steps are equal ratios.
-    pub log: bool,
-    /// Whether it takes whole numbers only.
-    pub integer: bool,
-}
-
-impl Parameter {
-    /// Returns the value at a share of the range; a share outside [0, 1] is taken for the nearest.
-    fn natural(&self, share: f64) -> f64 {
-        let share = share.clamp(0.0, 1.0);
-        let value = if self.log {
-            self.low * libm::pow(self.high / self.low, share)
-        } else {
-            self.low + share * (self.high - self.low)
-        };
-        let value = if self.integer { value.round() } else { value };
-        value.clamp(self.low, self.high)
-    }
-
-    fn share(&self, value: f64) -> f64 {
-        let share = if self.log {
-            libm::log(value / self.low) / libm::log(self.high / self.low)
-        } else {
-            (value - self.low) / (self.high - self.low)
-        };
-        share.clamp(0.0, 1.0)
-    }
-}
+use crate::design::Range;
 
 /// A box of parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Space {
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<Range>,
 }
 
 impl Space {
@@ -52,7 +17,7 @@ impl Space {
     /// Returns the point of the box, in natural units, at a point of the unit cube; whole
     /// parameters are rounded.
     pub fn natural(&self, unit: &[f64]) -> Vec<f64> {
-        self.parameters.iter().zip(unit).map(|(this, &share)| this.natural(share)).collect()
+        self.parameters.iter().zip(unit).map(|(this, &share)| this.value(share)).collect()
     }
 
     /// Returns the point of the unit cube at a point of the box.
@@ -63,9 +28,9 @@ impl Space {
     /// Returns how much each value changes, in natural units, where its coordinate of the unit cube
     /// changes by a little `change`.
     pub fn change(&self, unit: &[f64], change: &[f64]) -> Vec<f64> {
-        let slope = |(i, this): (usize, &Parameter)| {
+        let slope = |(i, this): (usize, &Range)| {
             let slope = if this.log {
-                this.natural(unit[i]) * libm::log(this.high / this.low)
+                this.value(unit[i]) * libm::log(this.high / this.low)
             } else {
                 this.high - this.low
             };
@@ -84,7 +49,7 @@ impl Space {
         }
         let mut along: Vec<f64> = (0..points)
             .map(|n| f64::from(n) / f64::from(points - 1))
-            .map(|share| if this.integer { this.share(this.natural(share)) } else { share })
+            .map(|share| if this.integer { this.share(this.value(share)) } else { share })
             .collect();
         along.dedup();
         along
@@ -92,9 +57,9 @@ impl Space {
 
     /// Returns where a point of the unit cube is evaluated: itself, but for whole parameters.
     pub fn actual(&self, unit: &[f64]) -> Vec<f64> {
-        let actual = |(this, &share): (&Parameter, &f64)| {
+        let actual = |(this, &share): (&Range, &f64)| {
             let share = share.clamp(0.0, 1.0);
-            if this.integer { this.share(this.natural(share)) } else { share }
+            if this.integer { this.share(this.value(share)) } else { share }
         };
         self.parameters.iter().zip(unit).map(actual).collect()
     }
@@ -112,7 +77,7 @@ impl Space {
         let (mut plus, mut minus) = (side(1.0), side(-1.0));
         for (i, this) in self.parameters.iter().enumerate().filter(|(_, this)| this.integer) {
             if plus[i] == minus[i] {
-                let value = this.natural(plus[i]);
+                let value = this.value(plus[i]);
                 let next = if value + 1.0 <= this.high { value + 1.0 } else { value - 1.0 };
                 // The larger of the two goes to the side that the direction says.
                 let upper = if direction[i] > 0.0 { &mut plus } else { &mut minus };
@@ -132,8 +97,8 @@ impl Space {
 mod tests {
     use super::*;
 
-    fn parameter(low: f64, high: f64, log: bool, integer: bool) -> Parameter {
-        Parameter { name: "x".to_owned(), low, high, log, integer }
+    fn parameter(low: f64, high: f64, log: bool, integer: bool) -> Range {
+        Range { low, high, log, integer }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::*;
+use crate::design::Range;
 use crate::rng::{Pcg32, Role, content_hash, unit, unit_open};
 use crate::stats::Good;
 
@@ -27,13 +28,7 @@ impl Known {
 
     /// The box from −1 to 1.
     pub(super) fn space(dimension: usize) -> Space {
-        let parameter = |i| Parameter {
-            name: format!("x{i}"),
-            low: -1.0,
-            high: 1.0,
-            log: false,
-            integer: false,
-        };
+        let parameter = |_| Range { low: -1.0, high: 1.0, log: false, integer: false };
         Space { parameters: (0..dimension).map(parameter).collect() }
     }
 
@@ -71,8 +66,8 @@ impl Evaluate for Known {
     }
 }
 
-pub(super) fn whole_numbers(low: f64, high: f64) -> Parameter {
-    Parameter { name: "n".to_owned(), low, high, log: false, integer: true }
+pub(super) fn whole_numbers(low: f64, high: f64) -> Range {
+    Range { low, high, log: false, integer: true }
 }
 
 /// Gives a fresh search away.
@@ -212,9 +207,9 @@ fn whole_and_logarithmic_parameters_are_maximised() {
         10.0 - low * low - if x.len() > 1 { (x[1] - 17.0).powi(2) / 100.0 } else { 0.0 }
     };
     let known = Known { own: 0.01, ..Known::quiet(hill) };
-    let log = Parameter { name: "x".to_owned(), low: 0.01, high: 100.0, log: true, integer: false };
+    let log = Range { low: 0.01, high: 100.0, log: true, integer: false };
     for (method, ..) in any_dimension() {
-        let space = Space { parameters: vec![log.clone(), whole_numbers(1.0, 40.0)] };
+        let space = Space { parameters: vec![log, whole_numbers(1.0, 40.0)] };
         let found = start(space.clone(), &known, Good::More, 1000, |of| {
             space.natural(&search(of, &method, &[1.0, 5.0]).unwrap().unit)
         });
@@ -222,7 +217,7 @@ fn whole_and_logarithmic_parameters_are_maximised() {
     }
     // Whole numbers alone, on the scale of their ratios.
     for (method, ..) in all() {
-        let space = Space { parameters: vec![Parameter { log: true, ..whole_numbers(1.0, 50.0) }] };
+        let space = Space { parameters: vec![Range { log: true, ..whole_numbers(1.0, 50.0) }] };
         let found = start(space.clone(), &known, Good::More, 1000, |of| {
             space.natural(&search(of, &method, &[40.0]).unwrap().unit)[0]
         });

@@ -23,7 +23,7 @@ use super::section::Section;
 use super::statistics::Replications;
 use super::yaml::Value;
 
-use crate::design::{Design, Level};
+use crate::design::{Design, Level, Range};
 use crate::stats::Good;
 
 pub use method::{Form, Method, Spsa};
@@ -65,38 +65,7 @@ pub struct Parameter {
     pub path: Vec<String>,
     /// Whether it is a parameter of the model.
     pub in_model: bool,
-    /// Least value, in the parameter's own unit; above 0 if `log`.
-    pub low: f64,
-    /// Greatest value, above `low`.
-    pub high: f64,
-    /// Whether it is searched by ratios, else by distances.
-    pub log: bool,
-    /// Whether it takes whole numbers only; its bounds are whole then.
-    pub integer: bool,
-}
-
-impl Parameter {
-    /// Returns the middle of the range on its scale, whole if the parameter is.
-    pub fn middle(&self) -> f64 {
-        let middle = match self.log {
-            true => self.low.sqrt() * self.high.sqrt(),
-            false => self.low + 0.5 * (self.high - self.low),
-        };
-        let middle = if self.integer { middle.round() } else { middle };
-        middle.clamp(self.low, self.high)
-    }
-
-    /// Returns the value at a share of the range on its scale, rounded to four digits, and whole
-    /// if the parameter is.
-    fn within(&self, share: f64) -> f64 {
-        let value = match self.log {
-            true => self.low * libm::pow(self.high / self.low, share),
-            false => self.low + share * (self.high - self.low),
-        };
-        let short = format!("{value:.3e}").parse().unwrap_or(value);
-        let value: f64 = if self.integer { value.round() } else { short };
-        value.clamp(self.low, self.high)
-    }
+    pub range: Range,
 }
 
 /// A point of the spec that the optimum is compared with: one in each scenario.

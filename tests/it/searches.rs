@@ -1,6 +1,6 @@
 //! Searches: what `optimize:` decodes to, and where the values of its parameters go.
 
-use balancelab::design::Level;
+use balancelab::design::{Level, Range};
 use balancelab::model::{LossRouter, Model};
 use balancelab::policy::{Policy, Theta};
 use balancelab::rng::Distribution;
@@ -53,10 +53,7 @@ fn a_short_search_has_the_defaults() {
             name: "alpha".to_owned(),
             path: vec!["alpha".to_owned()],
             in_model: false,
-            low: 0.01,
-            high: 1.0,
-            log: true,
-            integer: false,
+            range: Range { low: 0.01, high: 1.0, log: true, integer: false },
         }],
         start: vec![0.1],
         method: Method::Auto,
@@ -86,7 +83,7 @@ fn a_long_search_has_what_it_says() {
     let flags: Vec<(&str, bool, bool, bool)> = search
         .over
         .iter()
-        .map(|one| (one.name.as_str(), one.in_model, one.log, one.integer))
+        .map(|one| (one.name.as_str(), one.in_model, one.range.log, one.range.integer))
         .collect();
     assert_eq!(
         flags,
@@ -206,15 +203,18 @@ fn fields_of_a_search_are_set_on_the_command_line() {
     let set =
         |changes: &[&str]| try_load(&text, changes).unwrap_or_else(|e| panic!("{e}")).optimize;
     assert_eq!(set(&["optimize.budget=100"])[0].budget, 100);
-    assert_eq!(set(&["optimize.over.alpha.log=[0.1, 0.9]"])[0].over[0].low, 0.1);
-    assert_eq!(set(&["optimize.over.alpha.log.1=0.5"])[0].over[0].high, 0.5);
-    assert_eq!(set(&["optimize.over.model.service.poisson.linear.0=60"])[0].over[1].low, 60.0);
-    assert_eq!(set(&["optimize.over.clamp.0.linear=[0.02, 0.3]"])[0].over[2].high, 0.3);
+    assert_eq!(set(&["optimize.over.alpha.log=[0.1, 0.9]"])[0].over[0].range.low, 0.1);
+    assert_eq!(set(&["optimize.over.alpha.log.1=0.5"])[0].over[0].range.high, 0.5);
+    assert_eq!(
+        set(&["optimize.over.model.service.poisson.linear.0=60"])[0].over[1].range.low,
+        60.0
+    );
+    assert_eq!(set(&["optimize.over.clamp.0.linear=[0.02, 0.3]"])[0].over[2].range.high, 0.3);
     // A parameter that isn't there yet is added, whatever its path.
     let added = set(&["optimize.over.rule.custom.j.linear=[-1, 1]"]);
     assert_eq!(added[0].over[3].path, ["rule", "custom", "j"]);
     let added = set(&["optimize.over.clamp.1={linear: [0.8, 0.9]}"]);
-    assert_eq!((added[0].over[3].low, added[0].over[3].high), (0.8, 0.9));
+    assert_eq!((added[0].over[3].range.low, added[0].over[3].range.high), (0.8, 0.9));
     assert_eq!(set(&["optimize.start.model.service.poisson=55"])[0].start[1], 55.0);
     let spsa = Method::Spsa(Spsa { pairs: 4, ..Spsa::DEFAULT });
     assert_eq!(set(&["optimize.method.spsa.pairs=4"])[0].method, spsa);

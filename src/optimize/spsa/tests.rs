@@ -1,5 +1,6 @@
 use super::*;
-use crate::optimize::{Evaluate, Failures, Parameter, Request, Space, Target};
+use crate::design::Range;
+use crate::optimize::{Evaluate, Failures, Request, Space, Target};
 use crate::rng::{Role, StreamKey, unit};
 use crate::stats::Good;
 
@@ -22,8 +23,7 @@ impl<F: Fn(&[f64], f64) -> Option<f64>> Evaluate for Noise<F> {
 }
 
 fn space(d: usize) -> Space {
-    let parameter =
-        Parameter { name: "x".to_owned(), low: -10.0, high: 10.0, log: false, integer: false };
+    let parameter = Range { low: -10.0, high: 10.0, log: false, integer: false };
     Space { parameters: vec![parameter; d] }
 }
 

@@ -11,6 +11,7 @@ use super::super::path::kind_at;
 use super::super::section::{Scope, Section};
 use super::{Optimize, Surroundings, Trees, has_levels};
 
+use crate::design::Range;
 use crate::model::Model;
 
 /// Most parameters of a side whose corners are all checked.
@@ -85,6 +86,13 @@ pub(super) fn check(map: &Section, search: &Optimize, ats: &[At], around: &Surro
     }
 }
 
+/// Returns the value inside a range, of four digits for messages.
+fn inside(range: &Range) -> f64 {
+    let value = range.value(INSIDE);
+    let short = format!("{value:.3e}").parse().unwrap_or(value);
+    if range.integer { value } else { short.clamp(range.low, range.high) }
+}
+
 /// A box with the trees that its values are put into.
 struct Corners<'a> {
     map: &'a Section<'a>,
@@ -132,7 +140,7 @@ impl Corners<'_> {
         };
         let end = |position: usize, high: bool| {
             let one = &over[position];
-            if high { one.high } else { one.low }
+            if high { one.range.high } else { one.range.low }
         };
         if side.len() <= MAX_CORNERED && !few {
             for corner in 0..1_u32 << side.len() {
@@ -140,18 +148,18 @@ impl Corners<'_> {
                 add("the corner", &side, &|digit, position| end(position, high(digit)));
             }
         } else {
-            add("the middle", &[], &|_, position| over[position].middle());
+            add("the middle", &[], &|_, position| over[position].range.middle());
             for (&own, high) in side.iter().flat_map(|own| [(own, false), (own, true)]) {
                 add("the middle with", &[own], &|_, position| match position == own {
                     true => end(position, high),
-                    false => over[position].middle(),
+                    false => over[position].range.middle(),
                 });
             }
             for high in [false, true] {
                 add("the corner", &side, &|_, position| end(position, high));
             }
         }
-        add("the point", &side, &|_, position| over[position].within(INSIDE));
+        add("the point", &side, &|_, position| inside(&over[position].range));
         points.push(start());
         points
     }

@@ -268,8 +268,8 @@ fn kind_at(node: &Node) -> At {
 /// Returns the number of points of a grid with so many along each parameter.
 fn grid_points(points: u32, over: &[Written]) -> u64 {
     // Of whole numbers there are no more than the range has.
-    let along = |one: &Parameter| match one.integer {
-        true => u64::from(points).min((one.high - one.low) as u64 + 1),
+    let along = |one: &Parameter| match one.range.integer {
+        true => u64::from(points).min((one.range.high - one.range.low) as u64 + 1),
         false => u64::from(points),
     };
     let along = over.iter().map(|one| along(&one.parameter));

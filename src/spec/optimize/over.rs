@@ -5,6 +5,7 @@ use super::super::diagnostic::{At, near_or_all};
 use super::super::section::{Scope, Section, check_keys};
 use super::super::yaml::{Entry, Value};
 use super::{MAX_PARAMETERS, Parameter};
+use crate::design::Range;
 
 const BOX: &str = "write `{log: [0.001, 1]}` to search by ratios, `{linear: [0, 1]}` by distances";
 
@@ -69,8 +70,12 @@ fn parameter(scope: Scope, entry: &Entry) -> Option<Written> {
     if in_model {
         path.remove(0);
     }
-    let parameter =
-        Parameter { name: name.clone(), path, in_model, low, high, log: field == "log", integer };
+    let parameter = Parameter {
+        name: name.clone(),
+        path,
+        in_model,
+        range: Range { low, high, log: field == "log", integer },
+    };
     Some(Written { parameter, at: entry.key_at })
 }
 
@@ -100,19 +105,19 @@ pub(super) fn start(map: &Section, over: &[Written]) -> Option<Vec<f64>> {
     }
     let value = |one: &Parameter| {
         let Some(entry) = entries.iter().find(|entry| entry.key == one.name) else {
-            return one.middle();
+            return one.range.middle();
         };
-        let (low, high) = (one.low, one.high);
+        let Range { low, high, integer, .. } = one.range;
         match &entry.node.value {
             Value::Number(number)
                 if (low..=high).contains(&number.value)
-                    && (!one.integer || number.value.fract() == 0.0) =>
+                    && (!integer || number.value.fract() == 0.0) =>
             {
                 number.value
             }
             _ => {
                 let message = format!("`{}` can't start at `{}`", one.name, entry.node.shown());
-                let what = if one.integer { "whole number" } else { "number" };
+                let what = if integer { "whole number" } else { "number" };
                 let help = format!("it takes a {what} from {low} to {high}, its range in `over`");
                 faults.add(entry.node.at, message, help);
                 f64::NAN

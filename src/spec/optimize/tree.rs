@@ -125,12 +125,12 @@ pub(super) fn check(map: &Section, policy: usize, over: &[Written], around: &Sur
         }
         match trees.find(parameter, *at) {
             Ok((node, _)) if parameter.in_model && is_swept(node) => swept(name),
-            Ok((_, Some(Takes::Integer { .. }))) if !parameter.integer => {
+            Ok((_, Some(Takes::Integer { .. }))) if !parameter.range.integer => {
                 let message = format!("`{name}` takes whole numbers only");
                 let help = format!("add `integer: true` to the range of `{name}`");
                 faults.add(*at, message, help);
             }
-            Ok((node, _)) => *node = Node::number(parameter.low, *at),
+            Ok((node, _)) => *node = Node::number(parameter.range.low, *at),
             Err(Lost::Swept(keys)) => {
                 let keys = keys + usize::from(parameter.in_model);
                 swept(&name.split('.').take(keys).collect::<Vec<_>>().join("."));

@@ -268,8 +268,8 @@ fn the_intact_spec_is_fine() {
 
 /// Returns a value of a searched parameter.
 fn within(parameter: &Parameter, share: f64) -> f64 {
-    let value = parameter.low + share * (parameter.high - parameter.low);
-    if parameter.integer { value.round() } else { value }
+    let value = parameter.range.low + share * (parameter.range.high - parameter.range.low);
+    if parameter.range.integer { value.round() } else { value }
 }
 
 const INTACT: &str = "\
