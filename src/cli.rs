@@ -4,20 +4,21 @@ mod args;
 mod progress;
 mod run;
 mod search;
+mod shards;
 mod verify;
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use args::{Arguments, Command, SpecArgs};
 
 use crate::engine::{self, Case, Plan};
-use crate::frame::StoreError;
+use crate::frame::{StoreError, Work};
 use crate::report;
-use crate::spec::{self, Experiment, Replications, SpecError};
+use crate::spec::{self, Experiment, Replications, SpecError, Stored};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,16 +62,25 @@ fn dispatch(command: Command) -> anyhow::Result<End> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Verify(args) => verify::verify(&args),
-        Command::Plan(args) => {
-            let experiment = load(&args.spec)?;
-            let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            print(&report::plan(&experiment, &Plan::all(&experiment), threads))
-        }
+        Command::Plan(args) => plan(&args),
+        Command::Status(args) => shards::status(&args),
+        Command::Merge(args) => shards::merge(&args),
         Command::Check(args) => check(&args),
         Command::Replay(args) => replay(&args),
         Command::Theory(args) => theory(&args),
         Command::Models => print(&report::vocabulary()),
         Command::Schema => print(&format!("{:#}\n", spec::schema())),
+    }
+}
+
+fn plan(args: &args::PlanArgs) -> anyhow::Result<End> {
+    let experiment = load(&args.spec)?;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let plan = Plan::all(&experiment);
+    print(&report::plan(&experiment, &plan, threads))?;
+    match shards::cut(&experiment, args.cut)? {
+        Some(shards) => print(&report::shards(&plan, shards)),
+        None => Ok(End::Fine),
     }
 }
 
@@ -155,20 +165,59 @@ fn replay(args: &args::Replay) -> anyhow::Result<End> {
     print(&report::replication(&experiment.columns, &values))
 }
 
+/// A checked spec and where it comes from.
+struct Loaded {
+    experiment: Experiment,
+    stored: Stored,
+    /// Where its results go, unless the arguments say otherwise.
+    folder: PathBuf,
+}
+
 /// Reads and checks the spec that the arguments name.
 fn load(args: &SpecArgs) -> anyhow::Result<Experiment> {
+    Ok(load_whole(args)?.experiment)
+}
+
+/// Reads and checks the spec that the arguments name: a file, or that of an unfinished run.
+fn load_whole(args: &SpecArgs) -> anyhow::Result<Loaded> {
     let path = args.spec.as_path();
+    if path.is_dir() {
+        return unfinished(args);
+    }
     let name = path.display().to_string();
     let text = read_spec(path).map_err(|message| {
         let help = format!("`{name}` must be a YAML file; see experiments/quickstart.yaml");
         SpecError::file(&name, message, Some(help))
     })?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let read = move |file: &str| {
-        std::fs::read_to_string(folder.join(file)).map_err(|error| error.to_string())
-    };
     let overrides = args.changes.overrides().map_err(Usage)?;
-    Ok(spec::load(&name, text, &overrides, &read)?)
+    let experiment = spec::load(&name, text, &overrides, &reader(&folder))?;
+    let folder = std::path::absolute(&folder).unwrap_or(folder).display().to_string();
+    let stored = Stored::new(&experiment, name, folder, overrides);
+    let folder = Path::new("results").join(&experiment.name);
+    Ok(Loaded { experiment, stored, folder })
+}
+
+/// Reads the spec of an unfinished run as it was when the run began, and changes it further.
+fn unfinished(args: &SpecArgs) -> anyhow::Result<Loaded> {
+    let folder = args.spec.clone();
+    let Some(intent) = Work::at(&folder).intent() else {
+        return Err(Usage(format!(
+            "{} is a folder without an unfinished run; name a spec, such as my.yaml",
+            folder.display()
+        ))
+        .into());
+    };
+    let mut stored = intent.spec;
+    stored.overrides.extend(args.changes.overrides().map_err(Usage)?);
+    let experiment = stored.load(&reader(Path::new(&stored.folder)))?;
+    Ok(Loaded { experiment, stored, folder })
+}
+
+/// Returns what reads the files that a spec in a folder names.
+fn reader(folder: &Path) -> impl Fn(&str) -> Result<String, String> {
+    let folder = folder.to_owned();
+    move |file| std::fs::read_to_string(folder.join(file)).map_err(|error| error.to_string())
 }
 
 fn read_spec(path: &Path) -> Result<String, String> {

@@ -10,26 +10,35 @@
 //! is the same at any number of threads. While a point is between checkpoints others go on, and
 //! their rows wait.
 //!
+//! Rows that a [`Store`] knows are not simulated again; others are given to it block by block, from
+//! the thread that made them, long before they reach the sink.
+//!
 //! The engine prints nothing. It tells of its work in [`Event`]s.
 
+mod block;
 mod case;
 mod journal;
 mod plan;
 mod selection;
+mod shard;
+mod store;
 mod workers;
 
+pub use block::WORKER;
 pub use case::Case;
 pub use journal::{JOURNAL, Journal};
 pub use plan::Plan;
 pub use selection::{Selected, select};
+pub use shard::{MAX_SHARDS, SECONDS_PER_ARRIVAL, Shard, most_shards};
+pub use store::{Fate, NoStore, Store};
 pub use workers::{Job, Workers};
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use block::{Stop, Work, guarded, run_block};
 use rayon::prelude::*;
 
 use crate::sim::Failure;
@@ -82,6 +91,8 @@ pub struct Failed {
 pub enum Event<'a> {
     /// A replication finished with these values.
     Finished(&'a [f64]),
+    /// A replication's values were known.
+    Recalled(&'a [f64]),
     /// A replication failed.
     Failed(&'a Failed),
     /// A point is done, with so many replications fewer than the most.
@@ -101,26 +112,37 @@ pub enum EngineError<E> {
 
 /// Runs a plan of an experiment; output goes to `sink` in plan order, failures are returned.
 ///
+/// A part of a plan has no theory: its [`Output::Begin`] come without values.
+///
 /// # Errors
-/// [`EngineError`]: the run was cancelled, the sink gave up, or there are no threads.
+/// [`EngineError`]: the run was cancelled, the sink or the store gave up, or there are no threads.
 pub fn run<E: Send>(
     experiment: &Experiment,
     plan: &Plan,
     options: Options,
+    store: &dyn Store<E>,
     observe: &(dyn Fn(Event) + Sync),
     sink: &mut dyn FnMut(Output) -> Result<(), E>,
 ) -> Result<Vec<Failed>, EngineError<E>> {
     let prepare = |point| Case::new(experiment, point);
     let precise = |moments: &[Moments]| experiment.replications.precise(moments);
-    let work = Work { prepare, theory: Case::theory, replicate: Case::replicate };
-    execute(plan, options, work, &precise, observe, sink)
+    let theory = |case: &Case| if plan.part.is_some() { Vec::new() } else { case.theory() };
+    let work = Work { prepare, identity: Case::identity, theory, replicate: Case::replicate };
+    execute(plan, options, work, &precise, store, observe, sink)
 }
 
-/// What is done of a point: once a block, once a point, once a replication.
-struct Work<F, T, R> {
-    prepare: F,
-    theory: T,
-    replicate: R,
+/// Returns the [identity](Case::identity) of each point of an experiment, nothing where a point
+/// can't be decoded, which no point of a checked experiment does.
+///
+/// # Errors
+/// [`EngineError::Threads`].
+pub fn identities<E>(
+    experiment: &Experiment,
+    options: Options,
+) -> Result<Vec<Option<u128>>, EngineError<E>> {
+    let identity = |point| Some(guarded(|| Case::new(experiment, point)).ok()?.identity());
+    let all = || (0..experiment.points()).into_par_iter().map(identity).collect();
+    Ok(pool(options)?.install(all))
 }
 
 /// A point whose rows have not all reached the sink.
@@ -139,9 +161,15 @@ struct Active {
 }
 
 impl Active {
-    fn new(point: u32) -> Self {
+    fn new(plan: &Plan, point: u32) -> Self {
         let (moments, waiting) = (Vec::new(), Vec::new());
-        Active { point, begun: 0, checkpoint: 0, precise: false, moments, waiting }
+        let begun = plan.range(point).start;
+        Active { point, begun, checkpoint: 0, precise: false, moments, waiting }
+    }
+
+    /// Returns the replication before which it has to wait for a decision, or ends.
+    fn limit(&self, plan: &Plan) -> u32 {
+        plan.checkpoints[self.checkpoint].min(plan.range(self.point).end)
     }
 
     /// Takes a finished block in.
@@ -156,7 +184,7 @@ impl Active {
 
     /// Decides, at a checkpoint, whether to go on to the next.
     fn decide(&mut self, plan: &Plan, precise: &dyn Fn(&[Moments]) -> bool) {
-        if !self.precise && self.begun == plan.checkpoints[self.checkpoint] {
+        if !self.precise && self.begun == self.limit(plan) {
             let last = self.checkpoint + 1 == plan.checkpoints.len();
             self.precise = last || precise(&self.moments);
             self.checkpoint += usize::from(!self.precise);
@@ -178,10 +206,10 @@ fn next_wave(
     while wave.len() < len {
         if position == active.len() {
             let Some(point) = points.next() else { break };
-            active.push_back(Active::new(point));
+            active.push_back(Active::new(plan, point));
         }
         let at_work = &mut active[position];
-        let limit = plan.checkpoints[at_work.checkpoint];
+        let limit = at_work.limit(plan);
         if at_work.precise || at_work.begun == limit {
             position += 1;
             continue;
@@ -198,16 +226,18 @@ fn execute<P, E: Send>(
     options: Options,
     work: Work<
         impl Fn(u32) -> Result<P, Failure> + Sync,
+        impl Fn(&P) -> u128 + Sync,
         impl Fn(&P) -> Vec<Option<f64>> + Sync,
         impl Fn(&P, u32) -> Result<Vec<f64>, Failure> + Sync,
     >,
     precise: &dyn Fn(&[Moments]) -> bool,
+    store: &dyn Store<E>,
     observe: &(dyn Fn(Event) + Sync),
     sink: &mut dyn FnMut(Output) -> Result<(), E>,
 ) -> Result<Vec<Failed>, EngineError<E>> {
     let pool = pool(options)?;
-    let stop = Stop { options, failed: AtomicBool::new(false) };
-    let run_block = |block| run_block(&work, block, &stop, observe);
+    let stop = Stop::new(options);
+    let run_block = |block| run_block(&work, block, &stop, store, observe);
     let mut points = plan.points.iter().copied();
     let mut active: VecDeque<Active> = VecDeque::new();
     let mut wave_len = 8 * pool.current_num_threads();
@@ -225,9 +255,7 @@ fn execute<P, E: Send>(
         let least = 8 * pool.current_num_threads();
         wave_len = (wave_len as f64 * speed.min(8.0)) as usize;
         wave_len = wave_len.clamp(least, MAX_WAVE.max(least));
-        if options.cancel.load(Ordering::Relaxed) {
-            return Err(EngineError::Interrupted);
-        }
+        stop.check()?;
         // Blocks come in the order of the points at work, several to a point.
         let mut position = 0;
         for (point, rows) in owners.into_iter().zip(blocks) {
@@ -249,7 +277,7 @@ fn execute<P, E: Send>(
             if !first.precise {
                 break;
             }
-            observe(Event::Done { spared: plan.most() - first.begun });
+            observe(Event::Done { spared: plan.range(first.point).end - first.begun });
             active.pop_front();
         }
         if stop.now() {
@@ -266,93 +294,24 @@ fn pool<E>(options: Options) -> Result<rayon::ThreadPool, EngineError<E>> {
         .map_err(|error| EngineError::Threads(error.to_string()))
 }
 
-/// Whether to stop before the end.
-struct Stop<'a> {
-    options: Options<'a>,
-    failed: AtomicBool,
-}
-
-impl Stop<'_> {
-    fn now(&self) -> bool {
-        self.options.cancel.load(Ordering::Relaxed)
-            || self.options.fail_fast && self.failed.load(Ordering::Relaxed)
-    }
-}
-
-/// Runs some replications of a point.
-fn run_block<P, F, T, R>(
-    work: &Work<F, T, R>,
-    (point, replications): (u32, Range<u32>),
-    stop: &Stop,
-    observe: &(dyn Fn(Event) + Sync),
-) -> Vec<Result<Output, Failed>>
-where
-    F: Fn(u32) -> Result<P, Failure>,
-    T: Fn(&P) -> Vec<Option<f64>>,
-    R: Fn(&P, u32) -> Result<Vec<f64>, Failure>,
-{
-    let mut prepared = None;
-    let mut rows = Vec::with_capacity(replications.len() + 1);
-    if replications.start == 0 {
-        // A point that can't be prepared says so with its replications.
-        prepared = guarded(|| (work.prepare)(point)).ok();
-        let theory = prepared.as_ref().map(|case| (work.theory)(case)).unwrap_or_default();
-        rows.push(Ok(Output::Begin { point, theory }));
-    }
-    for replication in replications {
-        if stop.now() {
-            break;
-        }
-        let result = guarded(|| match &prepared {
-            Some(case) => (work.replicate)(case, replication),
-            None => (work.replicate)(prepared.insert((work.prepare)(point)?), replication),
-        });
-        rows.push(match result {
-            Ok(values) => {
-                observe(Event::Finished(&values));
-                Ok(Output::Row(Row { point, replication, values }))
-            }
-            Err(failure) => {
-                stop.failed.store(true, Ordering::Relaxed);
-                let failed = Failed { point, replication, failure };
-                observe(Event::Failed(&failed));
-                Err(failed)
-            }
-        });
-    }
-    rows
-}
-
-/// Prefix of the names of the threads that run replications, where a panic is caught.
-pub const WORKER: &str = "replications";
-
-/// Runs a replication and turns a panic into a failure.
-fn guarded<T>(run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    // Whatever the closure was changing is dropped with the failed replication.
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned())
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "no message".to_owned());
-        Err(Failure::Panic(text))
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use super::*;
 
     fn plan(points: u32, replications: u32) -> Plan {
         let checkpoints = vec![replications];
-        Plan { points: (0..points).collect(), checkpoints, arrivals: 100_000.0, batches: false }
+        let points = (0..points).collect();
+        Plan { points, checkpoints, arrivals: 100_000.0, batches: false, part: None }
     }
 
     type Prepare = fn(u32) -> Result<u32, Failure>;
+    type Identity = fn(&u32) -> u128;
     type Theory = fn(&u32) -> Vec<Option<f64>>;
 
-    fn work<R>(replicate: R) -> Work<Prepare, Theory, R> {
-        Work { prepare: Ok, theory: |_| Vec::new(), replicate }
+    fn work<R>(replicate: R) -> Work<Prepare, Identity, Theory, R> {
+        Work { prepare: Ok, identity: |&point| point.into(), theory: |_| Vec::new(), replicate }
     }
 
     fn run_all(
@@ -371,7 +330,8 @@ mod tests {
             Ok(())
         };
         let failures =
-            execute(plan, options, work(replicate), &|_| true, &|_| {}, &mut sink).unwrap();
+            execute(plan, options, work(replicate), &|_| true, &NoStore, &|_| {}, &mut sink)
+                .unwrap();
         (rows, failures)
     }
 
@@ -408,7 +368,8 @@ mod tests {
                 Ok(())
             };
             let replicate = |&point: &u32, _| Ok(vec![f64::from(point)]);
-            execute(&plan, options, work(replicate), &precise, &|_| {}, &mut sink).unwrap();
+            execute(&plan, options, work(replicate), &precise, &NoStore, &|_| {}, &mut sink)
+                .unwrap();
             assert_eq!(rows, expected);
         }
     }
@@ -444,8 +405,15 @@ mod tests {
             Ok(vec![])
         };
         let mut sink = |_: Output| -> Result<(), ()> { Ok(()) };
-        let end =
-            execute(&plan(1000, 100), options, work(replicate), &|_| true, &|_| {}, &mut sink);
+        let end = execute(
+            &plan(1000, 100),
+            options,
+            work(replicate),
+            &|_| true,
+            &NoStore,
+            &|_| {},
+            &mut sink,
+        );
         assert!(matches!(end, Err(EngineError::Interrupted)));
     }
 }

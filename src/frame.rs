@@ -3,19 +3,30 @@
 //! [`Results`] takes rows in plan order and lets them go again: replications and summaries stream
 //! into parquet row groups of a fixed size, so memory is bounded and the bytes don't depend on how
 //! the rows arrived. All files of a run are written under temporary names and put in place
-//! together at the end, the manifest last.
+//! together at the end, the manifest last. Until then [`Store`] keeps the rows in a folder of their
+//! own, [`Work`], from which a run that was stopped goes on.
 
 mod columns;
 mod comparisons;
 mod long;
 mod results;
+mod rows;
+mod shard;
 mod staging;
+mod store;
 mod table;
+mod work;
 
 pub use comparisons::{Best, Comparison};
 pub use results::{Kept, Provenance, Results, verdict, z};
+pub use shard::{ShardWriter, is_whole, missing};
 pub use staging::Staging;
+pub use store::{OpenError, Store};
 pub use table::{Cell, Table};
+pub use work::{Intent, UNFINISHED, Work};
+
+/// Name of the file of all rows.
+const REPLICATIONS: &str = "replications.parquet";
 
 /// Why results can't be stored.
 #[derive(Debug, thiserror::Error)]

@@ -10,6 +10,10 @@ pub use loss_router::THEORY as LOSS_ROUTER_THEORY;
 
 pub use loss_router::{LossRouter, RESPONSES as LOSS_ROUTER_RESPONSES, Redirect, Warmup};
 
+/// Version of the kernels and of everything else that turns a point and a replication into a row;
+/// raised when a row of an existing spec changes, so that rows of two versions are never mixed.
+pub const KERNELS: u32 = 1;
+
 use crate::policy::Policy;
 use crate::rng::{Invalid, StreamKey, content_hash};
 use crate::sim::Failure;
@@ -79,6 +83,16 @@ impl Model {
     pub fn scenario(&self) -> u128 {
         match self {
             Model::LossRouter(model) => content_hash(model.identity().as_bytes()),
+        }
+    }
+
+    /// Returns the text of what isn't in [`Model::scenario`], but bears on what a row says: what is
+    /// counted, and when a replication is given up.
+    pub fn counted(&self) -> String {
+        match self {
+            Model::LossRouter(model) => {
+                format!("{:?} max_arrivals={}", model.warmup, model.max_arrivals)
+            }
         }
     }
 

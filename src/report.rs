@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-pub use numbers::{duration, grouped, plus_minus, short, size};
+pub use numbers::{duration, grouped, plus_minus, ranges, short, size};
 pub use searches::{scenario, searches};
 pub use vocabulary::vocabulary;
 
 use crate::claims::Judged;
 use crate::design::Level;
-use crate::engine::{Plan, Selected};
+use crate::engine::{Plan, SECONDS_PER_ARRIVAL, Selected};
 use crate::frame::{Comparison, Kept, verdict, z};
 use crate::model::LOSS_ROUTER_THEORY;
 use crate::spec::{Experiment, Replications, Select};
@@ -32,9 +32,6 @@ const MIN_WIDTH: u16 = 60;
 
 /// Batches whose p value of "not correlated" is below this are called so.
 const TOO_CORRELATED: f64 = 0.01;
-
-/// CPU time of one arrival [ns], for predictions: series 2 on a 2.6 GHz server core.
-const NANOSECONDS_PER_ARRIVAL: f64 = 30.0;
 
 /// Returns the points that the table of results shows: of each policy in each scenario some at
 /// equal distances, the ends included.
@@ -360,7 +357,7 @@ pub fn plan(experiment: &Experiment, plan: &Plan, threads: usize) -> String {
         experiment.optimize.iter().map(|search| searches::replications(experiment, search));
     let searched: u64 = searched.sum();
     let arrivals = plan.arrivals * (plan.total() + searched) as f64;
-    let seconds = arrivals * NANOSECONDS_PER_ARRIVAL * 1e-9 / threads as f64;
+    let seconds = arrivals * SECONDS_PER_ARRIVAL / threads as f64;
     let bytes = plan.total() as f64 * (experiment.columns.len() as f64 * 6.0 + 2.0);
     text += &format!(
         "{} points × {} = {} rows{}\n",
@@ -374,6 +371,13 @@ pub fn plan(experiment: &Experiment, plan: &Plan, threads: usize) -> String {
     text +=
         &format!("about {} on {threads} threads, and {} on disk\n", duration(seconds), size(bytes));
     text
+}
+
+/// Returns how long each shard of a plan takes.
+pub fn shards(plan: &Plan, shards: u32) -> String {
+    let seconds = plan.arrivals * plan.total() as f64 * SECONDS_PER_ARRIVAL / f64::from(shards);
+    let shards = grouped(f64::from(shards));
+    format!("in {shards} shards of about {} on one thread\n", duration(seconds))
 }
 
 /// Returns one replication's numbers, in full precision.

@@ -9,6 +9,7 @@
 
 mod axes;
 pub mod catalog;
+mod changes;
 mod check;
 mod decode;
 mod diagnostic;
@@ -20,17 +21,20 @@ mod published;
 mod schema;
 mod section;
 mod statistics;
+mod stored;
 mod syntax;
 mod yaml;
 
 use std::collections::BTreeMap;
 
+pub use changes::changes;
 pub use diagnostic::{Diagnostic, Source, SpecError};
 pub use optimize::{Confirm, Form, Method, Optimize, Parameter, Rival, Spsa};
 pub use overrides::Override;
 pub use published::{Bound, Claim};
 pub use schema::schema;
 pub use statistics::{Baseline, CommonRandomNumbers, Replications, Select};
+pub use stored::{Earlier, Stored};
 
 use axes::Swept;
 use diagnostic::{At, Faults};
@@ -80,6 +84,8 @@ pub struct Experiment {
     pub expected_arrivals: f64,
     /// Hash of what the spec says, overrides included; not of how it is written.
     pub hash: u128,
+    /// What the spec says, overrides included, as one line of JSON, which is a spec as well.
+    pub json: String,
     /// The file's text.
     pub text: String,
     model: Template,

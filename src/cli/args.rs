@@ -2,9 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use crate::engine::{MAX_SHARDS, Options, Shard};
 use crate::spec::Override;
 
 const EXAMPLES: &str = "\
@@ -16,7 +19,7 @@ Examples:
   balancelab models                                  everything that a spec may name
 
 Exit codes: 0 fine, 1 a claim failed, 2 bad spec or usage, 3 some replications failed or a search
-found nothing, 4 input or output failed, 130 interrupted.";
+found nothing or shards are missing, 4 input or output failed, 130 interrupted.";
 
 /// Parallel parameter sweeps for load-balancing models: one YAML spec in, checked results out.
 #[derive(Debug, Parser)]
@@ -58,6 +61,10 @@ pub(super) enum Command {
     Theory(Theory),
     /// Rerun one replication alone and print its numbers, equal to its row.
     Replay(Replay),
+    /// Tell what of a sharded or interrupted run is missing; exit 3 while something is.
+    Status(Status),
+    /// Make the results of all shards; exit 3 and name them while some are missing.
+    Merge(Merge),
     /// List models, policies, distributions and search methods with units and defaults.
     Models,
     /// Print the JSON Schema of a spec, for editors.
@@ -67,7 +74,7 @@ pub(super) enum Command {
 /// A spec and what is changed in it.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct SpecArgs {
-    /// The YAML file that describes the experiment.
+    /// The YAML file that describes the experiment, or the folder of an unfinished run.
     pub(super) spec: PathBuf,
     #[command(flatten)]
     pub(super) changes: Changes,
@@ -86,6 +93,37 @@ pub(super) struct Changes {
     /// Replications of every point, instead of the file's.
     #[arg(long, value_name = "N")]
     pub(super) replications: Option<u32>,
+}
+
+/// A shard whose number may be left to the environment.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ShardArg {
+    Given(Shard),
+    /// One of so many.
+    Task(u32),
+}
+
+impl FromStr for ShardArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ShardArg, String> {
+        match text.strip_prefix('/') {
+            Some(of) => format!("1/{of}").parse().map(|shard: Shard| ShardArg::Task(shard.of)),
+            None => text.parse().map(ShardArg::Given),
+        }
+    }
+}
+
+/// How a plan is cut.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Cut {
+    /// Cut the plan into N shards.
+    #[arg(long, value_name = "N", conflicts_with = "shard_seconds")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
+    pub(super) shards: Option<u32>,
+    /// Cut the plan into shards that take about S seconds of one core.
+    #[arg(long, value_name = "S")]
+    pub(super) shard_seconds: Option<f64>,
 }
 
 impl Changes {
@@ -123,6 +161,12 @@ pub(super) struct Effort {
     pub(super) fail_fast: bool,
 }
 
+impl Effort {
+    pub(super) fn options(self, cancel: &AtomicBool) -> Options<'_> {
+        Options { threads: usize::from(self.threads), fail_fast: self.fail_fast, cancel }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct Run {
     #[command(flatten)]
@@ -130,9 +174,13 @@ pub(super) struct Run {
     /// Folder for the results, instead of results/NAME.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Replace earlier results, if they are of another spec.
-    #[arg(long)]
+    /// Discard earlier results and start from nothing.
+    #[arg(long, conflicts_with = "shard")]
     pub(super) fresh: bool,
+    /// Run a part of the plan only, such as 3/40; /40 takes the number from the task's
+    /// environment (Slurm, HyperQueue, SGE, PBS). `merge` makes the results of all parts.
+    #[arg(long, value_name = "K/N", conflicts_with = "json")]
+    pub(super) shard: Option<ShardArg>,
     #[command(flatten)]
     pub(super) effort: Effort,
     #[command(flatten)]
@@ -143,6 +191,27 @@ pub(super) struct Run {
 pub(super) struct PlanArgs {
     #[command(flatten)]
     pub(super) spec: SpecArgs,
+    #[command(flatten)]
+    pub(super) cut: Cut,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Status {
+    /// The folder of results.
+    pub(super) folder: PathBuf,
+    /// Print the numbers of the missing shards alone, such as 3,7-9.
+    #[arg(long)]
+    pub(super) missing: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Merge {
+    /// The folder of results.
+    pub(super) folder: PathBuf,
+    #[command(flatten)]
+    pub(super) effort: Effort,
+    #[command(flatten)]
+    pub(super) output: Output,
 }
 
 #[derive(Debug, Args)]

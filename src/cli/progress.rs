@@ -18,6 +18,8 @@ const TEMPLATE: &str = "{bar:30} {pos}/{len} replications, {speed}, {left} left{
 pub(super) struct Progress {
     bar: ProgressBar,
     arrivals: Arc<AtomicU64>,
+    /// Arrivals of replications that were there before.
+    recalled: AtomicU64,
     failed: Arc<AtomicU64>,
     /// Column of the number of arrivals, where the model counts them.
     column: Option<usize>,
@@ -59,15 +61,19 @@ impl Progress {
                 }),
         );
         let column = experiment.columns.iter().position(|column| column == "arrivals");
-        Ok(Progress { bar, arrivals, failed, column })
+        Ok(Progress { bar, arrivals, recalled: AtomicU64::new(0), failed, column })
     }
 
     pub(super) fn observe(&self, event: Event) {
         match event {
             Event::Finished(values) => {
-                if let Some(column) = self.column {
-                    self.arrivals.fetch_add(values[column] as u64, Ordering::Relaxed);
-                }
+                self.arrivals.fetch_add(self.arrivals_of(values), Ordering::Relaxed);
+            }
+            Event::Recalled(values) => {
+                self.recalled.fetch_add(self.arrivals_of(values), Ordering::Relaxed);
+                let expected = self.bar.length().unwrap_or_default();
+                self.bar.set_length(expected.saturating_sub(1));
+                return;
             }
             Event::Failed(_) => {
                 self.failed.fetch_add(1, Ordering::Relaxed);
@@ -81,10 +87,14 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// Takes the bar off the screen and returns the number of arrivals simulated.
+    fn arrivals_of(&self, values: &[f64]) -> u64 {
+        self.column.map_or(0, |column| values[column] as u64)
+    }
+
+    /// Takes the bar off the screen and returns the number of arrivals in all replications.
     pub(super) fn finish(&self) -> u64 {
         self.bar.finish_and_clear();
-        self.arrivals.load(Ordering::Relaxed)
+        self.arrivals.load(Ordering::Relaxed) + self.recalled.load(Ordering::Relaxed)
     }
 }
 

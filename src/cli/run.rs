@@ -1,21 +1,22 @@
 //! `run`: from a spec to a folder of results.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use cpu_time::ProcessTime;
 use serde_json::json;
 
-use super::args::{Run, SpecArgs};
+use super::args::{Output, Run};
 use super::progress::{Progress, SearchProgress, cancel_on_signal};
 use super::search::{self, Searched};
-use super::{End, Usage, complain, load, print};
+use super::{End, Loaded, Usage, complain, load_whole, print, shards};
 use crate::claims::{self, Judged};
-use crate::engine::{self, Failed, Journal, Options, Plan};
-use crate::frame::{Cell, Provenance, Results, Staging, Table};
+use crate::engine::{self, EngineError, Failed, Journal, Options, Plan, Shard};
+use crate::frame::{Cell, Intent, OpenError, Provenance, Results, Staging, Store, Table, Work};
+use crate::model::KERNELS;
 use crate::optimize::Step;
 use crate::report;
-use crate::spec::{Experiment, Optimize};
+use crate::spec::{Experiment, Optimize, Override, Stored};
 
 /// Version of the files' columns and of the manifest.
 pub(super) const SCHEMA: u32 = 1;
@@ -23,45 +24,119 @@ pub(super) const SCHEMA: u32 = 1;
 const NAMED_FAILURES: usize = 10;
 
 pub(super) fn run(args: &Run) -> anyhow::Result<End> {
-    let (start, cpu) = (Instant::now(), ProcessTime::now());
-    let experiment = load(&args.spec)?;
+    if let Some(shard) = args.shard {
+        return shards::run(args, shard);
+    }
+    let start = Start::now();
+    let Loaded { experiment, stored, folder } = load_whole(&args.spec)?;
     // Before the first file is there, so that an interruption never leaves one.
     let cancel = cancel_on_signal()?;
-    let folder = args.out.clone().unwrap_or_else(|| Path::new("results").join(&experiment.name));
-    keep_others(&experiment, &folder, args.fresh)?;
-    let shown = report::shown_points(&experiment);
+    let work = Work::open(&args.out.clone().unwrap_or(folder))?;
+    let intent = Intent::new(&experiment, stored, None, args.fresh);
+    sweep(&start, &experiment, work, &intent, args.effort.options(cancel), args.output)
+}
+
+/// When a run began.
+pub(super) struct Start(Instant, ProcessTime);
+
+impl Start {
+    pub(super) fn now() -> Start {
+        Start(Instant::now(), ProcessTime::now())
+    }
+}
+
+/// Opens what earlier runs left; says what was torn.
+pub(super) fn open<'a>(
+    work: &'a Work,
+    experiment: &'a Experiment,
+    intent: &Intent,
+    shard: Option<Shard>,
+    options: Options,
+) -> anyhow::Result<Store<'a>> {
+    let mut said = Vec::new();
+    let store = Store::open(work, experiment, intent, shard, options, &mut |line| said.push(line));
+    for line in said {
+        complain(&anyhow::anyhow!("{line}"))?;
+    }
+    store.map_err(|error| match error {
+        OpenError::Foreign(why) => Usage(why).into(),
+        OpenError::Store(error) => error.into(),
+        OpenError::Engine(error) => error.into(),
+    })
+}
+
+/// Runs all of an experiment that isn't there yet, and puts its results in place.
+pub(super) fn sweep(
+    start: &Start,
+    experiment: &Experiment,
+    work: Work,
+    intent: &Intent,
+    options: Options,
+    output: Output,
+) -> anyhow::Result<End> {
+    let end = sweep_in(start, experiment, &work, intent, options, output);
+    let left = work.leave();
+    let end = end?;
+    left.map(|()| end).map_err(anyhow::Error::from)
+}
+
+fn sweep_in(
+    start: &Start,
+    experiment: &Experiment,
+    work: &Work,
+    intent: &Intent,
+    options: Options,
+    output: Output,
+) -> anyhow::Result<End> {
+    let store = open(work, experiment, intent, None, options)?;
+    let mut journal = search::journal(experiment, work.folder())?;
+    let shown = report::shown_points(experiment);
     let keep = shown.iter().copied().chain(experiment.claimed_points()).collect();
-    let mut results = Results::new(&experiment, Staging::new(&folder)?, keep)?;
-    let mut journal = search::journal(&experiment, &folder, args.fresh)?;
-    let plan = Plan::all(&experiment);
-    let progress = Progress::new(&experiment, plan.total(), args.output.quiet)?;
-    let options = Options {
-        threads: usize::from(args.effort.threads),
-        fail_fast: args.effort.fail_fast,
-        cancel,
-    };
+    let mut results = Results::new(experiment, Staging::new(work), keep)?;
+    let plan = Plan::all(experiment);
+    let progress = Progress::new(experiment, plan.total(), output.quiet)?;
     let observe = |event: engine::Event| progress.observe(event);
     let mut sink = |output| results.take(output);
     let failed = match &experiment.select {
-        None => engine::run(&experiment, &plan, options, &observe, &mut sink).map(|f| (f, None)),
-        Some(rule) => engine::select(&experiment, rule, &plan, options, &observe, &mut sink)
+        None => engine::run(experiment, &plan, options, &store, &observe, &mut sink)
+            .map(|failed| (failed, None)),
+        Some(rule) => engine::select(experiment, rule, &plan, options, &store, &observe, &mut sink)
             .map(|(failed, selected)| (failed, Some(selected))),
     };
     let arrivals = progress.finish();
-    let sweep_seconds = start.elapsed().as_secs_f64();
+    let sweep_seconds = start.0.elapsed().as_secs_f64();
     let (failed, selected) = match failed {
-        Err(engine::EngineError::Interrupted) => {
+        Err(EngineError::Interrupted) => {
             drop(results);
-            return interrupted(&folder, journal);
+            store.flush()?;
+            return interrupted(work, &store, &plan, intent, journal.as_ref());
         }
-        other => other?,
+        Err(error) => {
+            drop(results);
+            // What can be kept is; the error that is told is the first.
+            let _ = store.flush();
+            return Err(error.into());
+        }
+        Ok(done) => done,
     };
-    let (mut staging, kept) = results.finish()?;
+    let (mut staging, kept) = match results.finish() {
+        Ok(finished) => finished,
+        Err(error) => {
+            let _ = store.flush();
+            return Err(error.into());
+        }
+    };
+    if let Err(error) = store.check_all_used() {
+        store.flush()?;
+        return Err(Usage(error.to_string()).into());
+    }
     let searched = match &mut journal {
         Some(journal) => {
-            let progress = SearchProgress::new(args.output.quiet)?;
+            // Searches may take longer than the sweep.
+            store.flush()?;
+            let progress = SearchProgress::new(output.quiet)?;
             let observe = |search: &Optimize, step: &Step| progress.observe(search, step);
-            let searched = search::searches(&experiment, options, journal, &observe);
+            let searched = search::searches(experiment, options, journal, &observe);
             progress.finish();
             searched?
         }
@@ -69,107 +144,112 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     };
     let Searched::Done(outcomes, fruitless) = searched else {
         drop(staging);
-        return interrupted(&folder, journal);
+        return interrupted(work, &store, &plan, intent, journal.as_ref());
     };
     if !experiment.optimize.is_empty() {
-        search::store(&experiment, (&outcomes, &fruitless), &mut staging)?;
+        search::store(experiment, (&outcomes, &fruitless), &mut staging)?;
     }
-    let judge = |claim| claims::judge(&experiment, claim, kept.moments.get(&claim.point));
+    let judge = |claim| claims::judge(experiment, claim, kept.moments.get(&claim.point));
     let judged: Vec<Judged> = experiment.claims.iter().map(judge).collect();
     if !judged.is_empty() {
         claims::table(&judged).write(&mut staging, "claims.csv")?;
     }
     if !failed.is_empty() {
-        failures(&experiment, &args.spec, &failed).write(&mut staging, "failures.csv")?;
+        failures(experiment, &intent.spec, &failed).write(&mut staging, "failures.csv")?;
     }
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = start.0.elapsed().as_secs_f64();
+    let reused = store.used();
     let count = json!({
         "points": experiment.points(), "replications": plan.most(),
-        "rows": kept.rows, "failed": failed.len(), "arrivals": arrivals,
+        "rows": kept.rows, "reused": reused, "failed": failed.len(), "arrivals": arrivals,
         "search_replications": search::replications(&outcomes),
         "claims": judged.len(), "claims_failed": judged.iter().filter(|claim| !claim.passed).count(),
     });
-    staging.commit(&json!({
+    let provenance = Provenance::new(experiment);
+    let committed = staging.commit(json!({
         "schema": SCHEMA,
         "name": experiment.name,
-        "spec_hash": Provenance::new(&experiment).spec_hash,
+        "spec_hash": provenance.spec_hash,
         "seed": experiment.seed,
-        "generator": Provenance::new(&experiment).generator,
-        "version": Provenance::new(&experiment).version,
+        "generator": provenance.generator,
+        "kernels": KERNELS,
+        "version": provenance.version,
         "commit": env!("BALANCELAB_COMMIT"),
         "counts": count,
         "selected": selected.as_ref().map(selected_json),
         "finished": unix_time(),
         "wall_seconds": seconds,
-        "cpu_seconds": cpu.elapsed().as_secs_f64(),
-        "threads": threads(usize::from(args.effort.threads)),
-        "overrides": args.spec.changes.overrides().map_err(Usage)?.iter().map(|change| &change.flag).collect::<Vec<_>>(),
+        "cpu_seconds": start.1.elapsed().as_secs_f64(),
+        "threads": threads(options.threads),
+        "overrides": intent.spec.overrides.iter().map(|change| &change.flag).collect::<Vec<_>>(),
         "spec": experiment.text,
-    }))?;
-    if let Some(journal) = journal {
-        journal.remove().map_err(|error| anyhow::anyhow!("{}: {error}", folder.display()))?;
+    }));
+    if let Err(error) = committed {
+        let _ = store.flush();
+        return Err(error.into());
     }
-    if args.output.json {
+    work.remove()?;
+    let folder = work.results().display();
+    if output.json {
         let summary = json!({
-            "name": experiment.name, "results": folder.display().to_string(), "counts": count,
+            "name": experiment.name, "results": folder.to_string(), "counts": count,
             "selected": selected.as_ref().map(selected_json), "wall_seconds": seconds, "claims": judged.iter().map(claim_json).collect::<Vec<_>>(),
-            "searches": search::optima(&experiment, &outcomes, &fruitless),
+            "searches": search::optima(experiment, &outcomes, &fruitless),
         });
         print(&format!("{summary:#}\n"))?;
-    } else if !args.output.quiet {
-        print(&format!("{}\n", headline(&experiment, kept.rows, arrivals, sweep_seconds)))?;
-        print(&report::results(&experiment, &kept, &shown))?;
+    } else if !output.quiet {
+        print(&format!(
+            "{}\n",
+            headline(experiment, (kept.rows, reused), arrivals, sweep_seconds)
+        ))?;
+        print(&report::results(experiment, &kept, &shown))?;
         if let (Some(rule), Some(selected)) = (&experiment.select, &selected) {
-            print(&report::selected(&experiment, rule, selected))?;
+            print(&report::selected(experiment, rule, selected))?;
         }
-        print(&report::comparisons(&experiment, &kept))?;
-        print(&report::searches(&experiment, &outcomes))?;
+        print(&report::comparisons(experiment, &kept))?;
+        print(&report::searches(experiment, &outcomes))?;
         if !judged.is_empty() {
-            print(&format!("\n{}", report::claims(&experiment, &judged)))?;
+            print(&format!("\n{}", report::claims(experiment, &judged)))?;
         }
-        print(&format!("results are in {}\n", folder.display()))?;
+        print(&format!("results are in {folder}\n"))?;
     }
-    name_failures(&experiment, &args.spec, &failed)?;
+    name_failures(experiment, &intent.spec, &failed)?;
     for this in &fruitless {
-        complain(&anyhow::anyhow!("{}", this.sentence(&experiment)))?;
+        complain(&anyhow::anyhow!("{}", this.sentence(experiment)))?;
     }
-    match end(&experiment, &judged, &failed)? {
+    match end(experiment, &judged, &failed)? {
         End::Fine | End::ClaimFailed if !fruitless.is_empty() => Ok(End::ReplicationsFailed),
         end => Ok(end),
     }
 }
 
-/// Says what an interrupted run leaves: the journal of its searches, if there is anything in it.
-fn interrupted(folder: &Path, journal: Option<Journal>) -> anyhow::Result<End> {
-    let mut left = String::new();
-    match journal {
+/// Says what an interrupted run leaves, and how it goes on.
+fn interrupted(
+    work: &Work,
+    store: &Store,
+    plan: &Plan,
+    intent: &Intent,
+    journal: Option<&Journal>,
+) -> anyhow::Result<End> {
+    if store.safe() == 0 && journal.is_none_or(Journal::is_empty) {
+        work.clear()?;
+        complain(&anyhow::anyhow!("interrupted before the first replication was done"))?;
+        return Ok(End::Interrupted);
+    }
+    let safe = report::grouped(store.safe() as f64);
+    let total = report::grouped(plan.total() as f64);
+    let searched = match journal {
         Some(journal) if !journal.is_empty() => {
-            let known = report::grouped(journal.used() as f64);
-            left = format!("; run again, and the searches go on from their {known} evaluations");
+            format!(", and {} evaluations of searches", report::grouped(journal.len() as f64))
         }
-        Some(journal) => journal.remove()?,
-        None => {}
-    }
-    // A folder made for this run alone is empty; any other stays.
-    let _ = std::fs::remove_dir(folder);
-    complain(&anyhow::anyhow!("interrupted: no results were written{left}"))?;
+        _ => String::new(),
+    };
+    let without = if intent.fresh { ", without --fresh" } else { "" };
+    complain(&anyhow::anyhow!(
+        "interrupted: {safe} of {total} replications are kept{searched}; run the same \
+         again{without}, and it goes on from there"
+    ))?;
     Ok(End::Interrupted)
-}
-
-/// Refuses to write over the results of another spec.
-fn keep_others(experiment: &Experiment, folder: &Path, fresh: bool) -> Result<(), Usage> {
-    let theirs = Staging::manifest(folder);
-    let hash = theirs.as_ref().and_then(|manifest| manifest["spec_hash"].as_str());
-    match hash {
-        Some(hash) if hash != Provenance::new(experiment).spec_hash && !fresh => {
-            Err(Usage(format!(
-                "{} holds the results of another spec, or of this one with other settings; \
-             --fresh replaces them, --out DIR keeps both",
-                folder.display()
-            )))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Returns how a run ends, and names the claims that failed.
@@ -204,9 +284,18 @@ pub(super) fn end(
 }
 
 /// Returns one line that says what the sweep ran.
-fn headline(experiment: &Experiment, rows: u64, arrivals: u64, seconds: f64) -> String {
+fn headline(
+    experiment: &Experiment,
+    (rows, reused): (u64, u64),
+    arrivals: u64,
+    seconds: f64,
+) -> String {
+    let before = match reused {
+        0 => String::new(),
+        reused => format!(" ({} were there)", report::grouped(reused as f64)),
+    };
     format!(
-        "{}: {} points × {}{} = {} rows, {} arrivals in {seconds:.1} s",
+        "{}: {} points × {}{} = {} rows{before}, {} arrivals in {seconds:.1} s",
         experiment.name,
         report::grouped(f64::from(experiment.points())),
         experiment.replications,
@@ -235,7 +324,7 @@ fn selected_json(selected: &engine::Selected) -> serde_json::Value {
 }
 
 /// Returns the table of `failures.csv`.
-fn failures(experiment: &Experiment, spec: &SpecArgs, failed: &[Failed]) -> Table {
+fn failures(experiment: &Experiment, spec: &Stored, failed: &[Failed]) -> Table {
     let rows = failed.iter().map(|failed| {
         let policy = experiment.design.point(failed.point).policy;
         vec![
@@ -254,7 +343,7 @@ fn failures(experiment: &Experiment, spec: &SpecArgs, failed: &[Failed]) -> Tabl
 /// Names failed replications on stderr, each with the command that reruns it.
 pub(super) fn name_failures(
     experiment: &Experiment,
-    spec: &SpecArgs,
+    spec: &Stored,
     failed: &[Failed],
 ) -> anyhow::Result<()> {
     for failed in failed.iter().take(NAMED_FAILURES) {
@@ -275,19 +364,19 @@ pub(super) fn name_failures(
     Ok(())
 }
 
-fn replay_line(spec: &SpecArgs, failed: &Failed) -> String {
-    let mut line = format!("balancelab replay {}", quoted(&spec.spec));
-    for set in &spec.changes.set {
-        line += &format!(" --set {}", quoted(&PathBuf::from(set)));
-    }
-    if let Some(seed) = spec.changes.seed {
-        line += &format!(" --seed {seed}");
+fn replay_line(spec: &Stored, failed: &Failed) -> String {
+    let mut line = format!("balancelab replay {}", quoted(Path::new(&spec.name)));
+    for Override { flag, .. } in &spec.overrides {
+        line += &match flag.strip_prefix("--set ") {
+            Some(set) => format!(" --set {}", quoted(Path::new(set))),
+            None => format!(" {flag}"),
+        };
     }
     line + &format!(" --point {} --replication {}", failed.point, failed.replication)
 }
 
 /// Returns a word as a shell wants it.
-fn quoted(word: &Path) -> String {
+pub(super) fn quoted(word: &Path) -> String {
     let word = word.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,".contains(c);
     if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }

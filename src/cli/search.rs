@@ -47,21 +47,12 @@ impl Fruitless {
 pub(super) fn journal(
     experiment: &Experiment,
     folder: &Path,
-    fresh: bool,
-) -> anyhow::Result<Option<Journal>> {
+) -> Result<Option<Journal>, StoreError> {
     if experiment.optimize.is_empty() {
         return Ok(None);
     }
-    let path = folder.join(JOURNAL);
-    match Journal::open(folder, fresh) {
-        Ok(journal) => Ok(Some(journal)),
-        Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
-            let message = "another run is searching in this folder; wait for it, or choose \
-                           another folder with --out";
-            Err(StoreError { path: path.display().to_string(), message: message.into() }.into())
-        }
-        Err(error) => Err(stored(&path, &error).into()),
-    }
+    let error = |error| stored(&folder.join(JOURNAL), &error);
+    Journal::open(folder).map(Some).map_err(error)
 }
 
 fn stored(path: &Path, error: &std::io::Error) -> StoreError {

@@ -7,10 +7,10 @@ use serde_json::json;
 use super::args::{SpecArgs, Verify};
 use super::progress::{Progress, cancel_on_signal};
 use super::run::{claim_json, end, name_failures};
-use super::{End, complain, load, print};
+use super::{End, Loaded, complain, load_whole, print};
 use crate::claims::{self, Judged};
-use crate::engine::{self, EngineError, Options, Output, Plan};
-use crate::frame::{Staging, StoreError};
+use crate::engine::{self, EngineError, NoStore, Output, Plan};
+use crate::frame::{Staging, StoreError, Work};
 use crate::report;
 use crate::stats::Moments;
 
@@ -19,18 +19,14 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
     let spec_args =
         |path: &std::path::PathBuf| SpecArgs { spec: path.clone(), changes: args.changes.clone() };
     let specs: Vec<SpecArgs> = args.specs.iter().map(spec_args).collect();
-    let experiments = specs.iter().map(load).collect::<anyhow::Result<Vec<_>>>()?;
+    let loaded = specs.iter().map(load_whole).collect::<anyhow::Result<Vec<_>>>()?;
     let cancel = cancel_on_signal()?;
     let mut worst = End::Fine;
     let mut summaries = Vec::new();
-    for (experiment, spec) in experiments.iter().zip(&specs) {
+    for Loaded { experiment, stored, .. } in &loaded {
         let plan = Plan::of(experiment, experiment.claimed_points());
         let progress = Progress::new(experiment, plan.total(), args.output.quiet)?;
-        let options = Options {
-            threads: usize::from(args.effort.threads),
-            fail_fast: args.effort.fail_fast,
-            cancel,
-        };
+        let options = args.effort.options(cancel);
         let mut moments: BTreeMap<u32, Vec<Moments>> = BTreeMap::new();
         let mut sink = |output: Output| -> Result<(), StoreError> {
             let Output::Row(row) = output else { return Ok(()) };
@@ -40,7 +36,7 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
             Ok(())
         };
         let observe = |event: engine::Event| progress.observe(event);
-        let failed = engine::run(experiment, &plan, options, &observe, &mut sink);
+        let failed = engine::run(experiment, &plan, options, &NoStore, &observe, &mut sink);
         progress.finish();
         let failed = match failed {
             Err(EngineError::Interrupted) => {
@@ -52,9 +48,11 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
         let judge = |claim| claims::judge(experiment, claim, moments.get(&claim.point));
         let judged: Vec<Judged> = experiment.claims.iter().map(judge).collect();
         if let Some(out) = &args.out {
-            let mut staging = Staging::new(&out.join(&experiment.name))?;
+            let work = Work::open(&out.join(&experiment.name))?;
+            let mut staging = Staging::new(&work);
             claims::table(&judged).write(&mut staging, "claims.csv")?;
             staging.commit_without_manifest()?;
+            work.leave()?;
         }
         let passed = judged.iter().filter(|claim| claim.passed).count();
         if args.output.json {
@@ -72,7 +70,7 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
                 print(&format!("{}\n", report::claims(experiment, &judged)))?;
             }
         }
-        name_failures(experiment, spec, &failed)?;
+        name_failures(experiment, stored, &failed)?;
         let end = end(experiment, &judged, &failed)?;
         if end as u8 > worst as u8 {
             worst = end;

@@ -8,14 +8,15 @@ use crate::rng::{StreamKey, content_hash};
 use crate::sim::Failure;
 use crate::spec::{CommonRandomNumbers, Experiment, Replications};
 
-/// One point with its tables compiled.
+/// One point, whose tables are compiled when they are first needed.
 #[derive(Debug)]
 pub struct Case {
     model: Model,
-    compiled: Compiled,
+    compiled: OnceCell<Result<Compiled, Failure>>,
     policy: Policy,
     seed: u64,
     scenario: u128,
+    identity: u128,
     /// For each column of the experiment the model's own, where it has it.
     columns: Vec<Option<usize>>,
     /// Number of batches of the one run, and its rows once it was made.
@@ -24,7 +25,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Compiles a point of an experiment.
+    /// Decodes a point of an experiment.
     ///
     /// # Errors
     /// [`Failure::Audit`], which a checked experiment doesn't give.
@@ -34,31 +35,45 @@ impl Case {
         let model = experiment.model(&point).ok_or_else(lost)?;
         let policy = experiment.policy(&point).ok_or_else(lost)?;
         let own = model.columns();
+        let content = model.scenario();
+        let scenario = match experiment.common {
+            CommonRandomNumbers::Scenario => content,
+            CommonRandomNumbers::All => content_hash(b"all points"),
+            CommonRandomNumbers::None => {
+                let label = &experiment.labels[point.policy];
+                content_hash(format!("{content:032x} {label:?} {policy:?}").as_bytes())
+            }
+        };
+        let batches = match experiment.replications {
+            Replications::Batches(n) => Some(n),
+            _ => None,
+        };
+        let (seed, counted) = (experiment.seed, model.counted());
+        let identity =
+            format!("{seed} {scenario:032x} {content:032x} {counted} {policy:?} {batches:?}");
         Ok(Case {
-            seed: experiment.seed,
-            scenario: match experiment.common {
-                CommonRandomNumbers::Scenario => model.scenario(),
-                CommonRandomNumbers::All => content_hash(b"all points"),
-                CommonRandomNumbers::None => {
-                    let label = &experiment.labels[point.policy];
-                    let key = format!("{:032x} {label:?} {policy:?}", model.scenario());
-                    content_hash(key.as_bytes())
-                }
-            },
+            seed,
+            scenario,
+            identity: content_hash(identity.as_bytes()),
             columns: experiment
                 .columns
                 .iter()
                 .map(|name| own.iter().position(|own| own == name))
                 .collect(),
-            compiled: model.compile().map_err(|invalid| Failure::Audit(invalid.to_string()))?,
+            compiled: OnceCell::new(),
             model,
             policy,
-            batches: match experiment.replications {
-                Replications::Batches(n) => Some(n),
-                _ => None,
-            },
+            batches,
             run: OnceCell::new(),
         })
+    }
+
+    /// Returns a hash of everything that a replication's row depends on but its number and the
+    /// [version of the kernels](crate::model::KERNELS).
+    ///
+    /// Points of different specs with one identity have the same rows.
+    pub fn identity(&self) -> u128 {
+        self.identity
     }
 
     /// Returns a theoretical value per column of the experiment, nothing where there is none.
@@ -77,10 +92,13 @@ impl Case {
             let (seed, scenario) = (self.seed, self.scenario);
             StreamKey { seed, scenario, replication }
         };
+        let compile =
+            || self.model.compile().map_err(|invalid| Failure::Audit(invalid.to_string()));
+        let compiled = self.compiled.get_or_init(compile).as_ref().map_err(Failure::clone)?;
         let values = match self.batches {
-            None => self.compiled.replicate(&self.policy, &key(replication))?,
+            None => compiled.replicate(&self.policy, &key(replication))?,
             Some(batches) => {
-                let run = || self.compiled.periods(&self.policy, &key(0), batches);
+                let run = || compiled.periods(&self.policy, &key(0), batches);
                 let rows = self.run.get_or_init(run).as_ref().map_err(Failure::clone)?;
                 let missing = || Failure::Audit(format!("there is no batch {replication}"));
                 rows.get(replication as usize).cloned().ok_or_else(missing)?

@@ -6,14 +6,14 @@
 //! own, so that a torn line is known and cut off.
 
 use std::collections::HashMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::rng::content_hash;
 
-/// Name of the file in the folder of results.
+/// Name of the file in the folder of an unfinished run.
 pub const JOURNAL: &str = "search.journal";
 /// The version of the kernels whose values it holds; values of another are forgotten.
 const HEADER: &str = concat!("balancelab search journal 1, version ", env!("CARGO_PKG_VERSION"));
@@ -26,29 +26,19 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     known: HashMap<u128, Vec<Option<f64>>>,
-    used: usize,
     synced: Instant,
 }
 
 impl Journal {
-    /// Opens the journal of a folder, which is made if need be, and reads what is sound of it;
-    /// nothing if it is to start `fresh`.
+    /// Opens the journal of a folder that this process has for itself, makes it if need be, and
+    /// reads what is sound of it.
     ///
     /// # Errors
-    /// [`io::Error`]; of kind `ResourceBusy` when another process has it open.
-    pub fn open(folder: &Path, fresh: bool) -> io::Result<Journal> {
+    /// [`io::Error`].
+    pub fn open(folder: &Path) -> io::Result<Journal> {
         let path = folder.join(JOURNAL);
         let mut file =
             File::options().read(true).append(true).create(true).truncate(false).open(&path)?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::ResourceBusy.into()),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Ok(()) => {}
-        }
-        // Only now, under the lock: another run may have been at work on it.
-        if fresh {
-            file.set_len(0)?;
-        }
         let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         let mut known = HashMap::new();
         let mut sound = 0;
@@ -68,12 +58,12 @@ impl Journal {
         if sound == 0 {
             writeln!(file, "{HEADER}")?;
         }
-        Ok(Journal { path, file, known, used: 0, synced: Instant::now() })
+        Ok(Journal { path, file, known, synced: Instant::now() })
     }
 
-    /// Returns the number of evaluations that were read from it since it was opened.
-    pub fn used(&self) -> usize {
-        self.used
+    /// Returns the number of evaluations that it knows.
+    pub fn len(&self) -> usize {
+        self.known.len()
     }
 
     /// Returns whether it knows no evaluation.
@@ -92,8 +82,7 @@ impl Journal {
     }
 
     /// Returns the values of an evaluation, if it knows them.
-    pub fn get(&mut self, key: u128) -> Option<&[Option<f64>]> {
-        self.used += usize::from(self.known.contains_key(&key));
+    pub fn get(&self, key: u128) -> Option<&[Option<f64>]> {
         self.known.get(&key).map(Vec::as_slice)
     }
 
@@ -122,14 +111,6 @@ impl Journal {
         }
         Ok(())
     }
-
-    /// Removes the file: its search is over and its results are stored.
-    ///
-    /// # Errors
-    /// [`io::Error`].
-    pub fn remove(self) -> io::Result<()> {
-        fs::remove_file(&self.path)
-    }
 }
 
 fn parse(line: &str) -> Option<(u128, Vec<Option<f64>>)> {
@@ -157,7 +138,7 @@ mod tests {
     fn a_torn_journal_keeps_its_whole_lines() {
         let folder = tempfile::tempdir().unwrap();
         let values = [Some(0.1), None, Some(f64::MIN_POSITIVE)];
-        let mut journal = Journal::open(folder.path(), false).unwrap();
+        let mut journal = Journal::open(folder.path()).unwrap();
         for key in 0..5 {
             journal.put(&[(key, &values[..])]).unwrap();
         }
@@ -168,7 +149,7 @@ mod tests {
         let line = (whole.len() - HEADER.len() - 1) / 5;
         for cut in 0..=whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
-            let mut journal = Journal::open(folder.path(), false).unwrap();
+            let mut journal = Journal::open(folder.path()).unwrap();
             assert_eq!(journal.known.len(), cut.saturating_sub(HEADER.len() + 1) / line, "{cut}");
             for key in 0..5 {
                 if journal.get(key).is_none() {
@@ -178,35 +159,20 @@ mod tests {
             drop(journal);
             assert_eq!(fs::read(&path).unwrap(), whole, "{cut}");
         }
-        let mut journal = Journal::open(folder.path(), false).unwrap();
+        let journal = Journal::open(folder.path()).unwrap();
         assert_eq!(journal.get(3), Some(&values[..]));
-        assert_eq!(
-            Journal::open(folder.path(), false).unwrap_err().kind(),
-            io::ErrorKind::ResourceBusy
-        );
-        // Nor does a fresh start take the file away from whoever is at work on it.
-        assert_eq!(
-            Journal::open(folder.path(), true).unwrap_err().kind(),
-            io::ErrorKind::ResourceBusy
-        );
-        assert!(!journal.is_empty());
-        drop(journal);
-        let journal = Journal::open(folder.path(), true).unwrap();
-        assert!(journal.is_empty());
-        journal.remove().unwrap();
-        assert!(!path.exists());
     }
 
     #[test]
     fn a_journal_of_another_version_or_with_a_changed_digit_is_not_believed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(JOURNAL);
-        Journal::open(folder.path(), false).unwrap().put(&[(7, &[Some(1.0)])]).unwrap();
+        Journal::open(folder.path()).unwrap().put(&[(7, &[Some(1.0)])]).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         for (from, to) in [("journal 1", "journal 0"), ("3ff0000000000000", "3ff0000000000001")] {
             assert!(text.contains(from), "{text}");
             fs::write(&path, text.replace(from, to)).unwrap();
-            assert!(Journal::open(folder.path(), false).unwrap().is_empty());
+            assert!(Journal::open(folder.path()).unwrap().is_empty());
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Plans: which points, how many replications of each, in which blocks.
 
+use std::ops::Range;
+
+use super::Shard;
 use crate::spec::{Experiment, Replications};
 
 /// Arrivals that a block should have about: enough to make compiling its tables cheap.
@@ -18,6 +21,9 @@ pub struct Plan {
     pub arrivals: f64,
     /// Whether what is called a replication is a batch of one run, so that all go together.
     pub batches: bool,
+    /// In a part of a greater plan the replication that the first point begins with, and the one
+    /// before which the last point ends.
+    pub part: Option<(u32, u32)>,
 }
 
 impl Plan {
@@ -34,7 +40,17 @@ impl Plan {
             _ => (false, arrivals),
         };
         let checkpoints = experiment.replications.checkpoints();
-        Plan { points, checkpoints, arrivals, batches }
+        Plan { points, checkpoints, arrivals, batches, part: None }
+    }
+
+    /// Returns the part of [`Plan::all`] that is a shard's.
+    pub fn shard(experiment: &Experiment, shard: Shard) -> Plan {
+        let (start, end) = shard.ends(experiment);
+        // The last point is the one before, if its own first replication isn't wanted.
+        let last = end.0 + u32::from(end.1 > 0);
+        let plan = Plan::of(experiment, (start.0..last).collect());
+        let until = if end.1 > 0 { end.1 } else { plan.most() };
+        Plan { part: Some((start.1, until)), ..plan }
     }
 
     /// Returns the most replications of a point.
@@ -44,7 +60,16 @@ impl Plan {
 
     /// Returns the most replications of all points together.
     pub fn total(&self) -> u64 {
-        self.points.len() as u64 * u64::from(self.most())
+        let missing = self.part.map_or(0, |(first, until)| first + (self.most() - until));
+        (self.points.len() as u64 * u64::from(self.most())).saturating_sub(missing.into())
+    }
+
+    /// Returns the replications of one of its points.
+    pub(super) fn range(&self, point: u32) -> Range<u32> {
+        let (first, until) = self.part.unwrap_or((0, self.most()));
+        let start = if self.points.first() == Some(&point) { first } else { 0 };
+        let end = if self.points.last() == Some(&point) { until } else { self.most() };
+        start..end
     }
 
     /// Returns the number of replications in a block.

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::{Case, EngineError, Event, Failed, Options, Output, Plan, Stop, Work, pool, run_block};
+use super::{
+    Case, EngineError, Event, Failed, Options, Output, Plan, Stop, Store, Work, pool, run_block,
+};
 use crate::spec::{Experiment, Select};
 use crate::stats::selection::Fault;
 
@@ -43,16 +44,18 @@ pub fn select<E: Send>(
     rule: &Select,
     plan: &Plan,
     options: Options,
+    store: &dyn Store<E>,
     observe: &(dyn Fn(Event) + Sync),
     sink: &mut dyn FnMut(Output) -> Result<(), E>,
 ) -> Result<(Vec<Failed>, Selected), EngineError<E>> {
     let work = Work {
         prepare: |point| Case::new(experiment, point),
+        identity: Case::identity,
         theory: Case::theory,
         replicate: Case::replicate,
     };
     let pool = pool(options)?;
-    let stop = Stop { options, failed: AtomicBool::new(false) };
+    let stop = Stop::new(options);
     let mut selection = rule.start();
     let mut kept: Vec<Vec<Output>> = vec![Vec::new(); plan.points.len()];
     let mut failures = Vec::new();
@@ -63,12 +66,10 @@ pub fn select<E: Send>(
         let ahead = selection.at_least().max(fair as u32).min(plan.most() - done);
         let blocks = blocks(plan, selection.alive(), done..done + ahead);
         let outputs: Vec<_> = pool.install(|| {
-            let run = |(system, block)| (system, run_block(&work, block, &stop, observe));
+            let run = |(system, block)| (system, run_block(&work, block, &stop, store, observe));
             blocks.into_par_iter().with_max_len(1).map(run).collect()
         });
-        if options.cancel.load(Ordering::Relaxed) {
-            return Err(EngineError::Interrupted);
-        }
+        stop.check()?;
         let mut rows: Vec<BTreeMap<u32, Result<Output, Failed>>> =
             (0..plan.points.len()).map(|_| BTreeMap::new()).collect();
         for (system, outputs) in outputs {

@@ -22,7 +22,7 @@ pub(super) struct Long {
 impl Long {
     /// Opens `name.parquet` and `name.csv`.
     pub(super) fn new(
-        staging: &mut Staging,
+        staging: &mut Staging<'_>,
         name: &'static str,
         columns: &'static [(&'static str, DataType)],
         points: &PointColumns,
@@ -43,7 +43,7 @@ impl Long {
     /// own column.
     pub(super) fn write(
         &mut self,
-        staging: &Staging,
+        staging: &Staging<'_>,
         experiment: &Experiment,
         points: &PointColumns,
         keys: (&[u32], &[usize]),
@@ -75,7 +75,7 @@ impl Long {
 
 /// Opens a parquet file with the metadata of a run.
 pub(super) fn parquet(
-    staging: &mut Staging,
+    staging: &mut Staging<'_>,
     name: &str,
     schema: &Schema,
     metadata: &KeyValueMetadata,

@@ -7,8 +7,9 @@ use polars::io::parquet::write::{BatchedWriter, KeyValueMetadata};
 use polars::prelude::{Column, DataFrame, DataType};
 
 use crate::engine::{Output, Row};
+use crate::model::KERNELS;
 use crate::rng::GENERATOR;
-use crate::spec::{Experiment, Replications};
+use crate::spec::{Earlier, Experiment, Replications};
 use crate::stats::batch::BatchMeans;
 use crate::stats::multiple::Verdict;
 use crate::stats::{Intervals, Moments};
@@ -16,10 +17,8 @@ use crate::stats::{Intervals, Moments};
 use super::columns::PointColumns;
 use super::comparisons::{Best, Comparison, Ended, Scenario};
 use super::long::{Long, parquet};
-use super::{Staging, StoreError};
-
-/// Rows in a parquet row group; fixed, so that equal rows give equal bytes.
-const ROW_GROUP: usize = 1 << 16;
+use super::rows::ROW_GROUP;
+use super::{REPLICATIONS, Staging, StoreError};
 
 /// Where results come from: what every parquet file carries in its metadata.
 #[derive(Clone, Debug)]
@@ -41,16 +40,29 @@ impl Provenance {
     }
 
     pub(super) fn metadata(&self) -> KeyValueMetadata {
-        KeyValueMetadata::from_static(vec![
+        KeyValueMetadata::from_static(self.pairs())
+    }
+
+    /// Returns the metadata of a file of rows, which says of which spec it is, so that the rows
+    /// can serve another that has them too.
+    fn metadata_of_rows(&self, experiment: &Experiment) -> KeyValueMetadata {
+        let Earlier { json, files } = experiment.earlier();
+        let mut pairs = self.pairs();
+        pairs.push(("kernels".to_owned(), KERNELS.to_string()));
+        pairs.push(("spec".to_owned(), json));
+        pairs.push(("files".to_owned(), files));
+        KeyValueMetadata::from_static(pairs)
+    }
+
+    fn pairs(&self) -> Vec<(String, String)> {
+        vec![
             ("spec_hash".to_owned(), self.spec_hash.clone()),
             ("seed".to_owned(), self.seed.to_string()),
             ("generator".to_owned(), self.generator.to_owned()),
             ("version".to_owned(), self.version.to_owned()),
-        ])
+        ]
     }
 }
-
-const REPLICATIONS: &str = "replications.parquet";
 
 const SUMMARY: &[(&str, DataType)] = &[
     ("n", DataType::UInt64),
@@ -83,7 +95,7 @@ const BEST: &[(&str, DataType)] = &[
 pub struct Results<'a> {
     experiment: &'a Experiment,
     point_columns: PointColumns,
-    staging: Staging,
+    staging: Staging<'a>,
     replications: BatchedWriter<File>,
     summary: Long,
     comparisons: Long,
@@ -152,17 +164,21 @@ impl<'a> Results<'a> {
     /// [`StoreError`] when a file can't be written.
     pub fn new(
         experiment: &'a Experiment,
-        mut staging: Staging,
+        mut staging: Staging<'a>,
         keep: BTreeSet<u32>,
     ) -> Result<Self, StoreError> {
         let point_columns = PointColumns::new(experiment);
-        let metadata = Provenance::new(experiment).metadata();
+        let provenance = Provenance::new(experiment);
+        let metadata = provenance.metadata();
         let mut schema = point_columns.schema();
         schema.insert("replication".into(), DataType::UInt32);
         for column in &experiment.columns {
             schema.insert(column.as_str().into(), DataType::Float64);
         }
-        let replications = parquet(&mut staging, REPLICATIONS, &schema, &metadata)?;
+        let replications = {
+            let metadata = provenance.metadata_of_rows(experiment);
+            parquet(&mut staging, REPLICATIONS, &schema, &metadata)?
+        };
         let mut long =
             |name, columns| Long::new(&mut staging, name, columns, &point_columns, &metadata);
         let summary = long("summary", SUMMARY)?;
@@ -234,7 +250,7 @@ impl<'a> Results<'a> {
     ///
     /// # Errors
     /// [`StoreError`], a full disk among others.
-    pub fn finish(mut self) -> Result<(Staging, Kept), StoreError> {
+    pub fn finish(mut self) -> Result<(Staging<'a>, Kept), StoreError> {
         self.end_point()?;
         let ended = self.scenario.end();
         self.end_scenario(ended)?;

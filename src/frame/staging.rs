@@ -2,36 +2,27 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::StoreError;
+use super::work::{Work, file_hash, readable, remove, sync_folder};
+use super::{REPLICATIONS, StoreError};
 
 /// Name of the file that makes a folder of results complete.
 const MANIFEST: &str = "manifest.json";
 
 /// A folder of results in the making. Dropped before [`Staging::commit`], it leaves nothing.
 #[derive(Debug)]
-pub struct Staging {
-    folder: PathBuf,
+pub struct Staging<'a> {
+    work: &'a Work,
     files: Vec<(NamedTempFile, String)>,
 }
 
-impl Staging {
-    /// Makes the folder, if need be.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it can't be made or written to.
-    pub fn new(folder: &Path) -> Result<Staging, StoreError> {
-        if folder.exists() && !folder.is_dir() {
-            return Err(StoreError::new(folder, "it is not a folder"));
-        }
-        fs::create_dir_all(folder).map_err(|error| StoreError::new(folder, error))?;
-        let staging = Staging { folder: folder.to_owned(), files: Vec::new() };
-        // A folder that can't be written to is better found now than after the run.
-        staging.temporary()?;
-        Ok(staging)
+impl<'a> Staging<'a> {
+    /// Starts with no file.
+    pub fn new(work: &'a Work) -> Staging<'a> {
+        Staging { work, files: Vec::new() }
     }
 
     /// Returns the folder's manifest, if it holds the results of a finished run.
@@ -45,7 +36,7 @@ impl Staging {
     /// # Errors
     /// [`StoreError`] when the folder can't be written to.
     pub fn create(&mut self, name: &str) -> Result<File, StoreError> {
-        let file = self.temporary()?;
+        let file = self.work.temporary()?;
         let handle = file.reopen().map_err(|error| self.error(name, error))?;
         self.files.push((file, name.to_owned()));
         Ok(handle)
@@ -61,20 +52,20 @@ impl Staging {
     }
 
     /// Puts all files in place: whole, or not at all. The manifest goes first of the old files and
-    /// comes last of the new ones, so that a folder with a manifest is complete.
+    /// comes last of the new ones, so that a folder with a manifest is complete. The hash of the
+    /// rows is put into it.
     ///
     /// # Errors
     /// [`StoreError`], a full disk among others; no file is in place then, if writing failed.
-    pub fn commit(mut self, manifest: &serde_json::Value) -> Result<(), StoreError> {
+    pub fn commit(mut self, mut manifest: serde_json::Value) -> Result<(), StoreError> {
+        if let Some((file, name)) = self.files.iter().find(|(_, name)| name == REPLICATIONS) {
+            let hash = file_hash(file.path()).map_err(|error| self.error(name, error))?;
+            manifest["rows_hash"] = format!("{hash:032x}").into();
+        }
         self.write(MANIFEST, &format!("{manifest:#}\n"))?;
         self.sync()?;
         for stale in [MANIFEST, "failures.csv", "claims.csv", "optimum.json", "trace.parquet"] {
-            match fs::remove_file(self.folder.join(stale)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(self.error(stale, error));
-                }
-                _ => {}
-            }
+            remove(&self.work.results().join(stale))?;
         }
         self.put_in_place()
     }
@@ -97,35 +88,15 @@ impl Staging {
 
     fn put_in_place(self) -> Result<(), StoreError> {
         for (file, name) in self.files {
-            let path = self.folder.join(&name);
+            let path = self.work.results().join(&name);
             readable(file.as_file()).map_err(|error| StoreError::new(&path, error))?;
             file.persist(&path).map_err(|error| StoreError::new(&path, error))?;
         }
-        let folder = File::open(&self.folder).and_then(|folder| folder.sync_all());
-        folder.map_err(|error| StoreError::new(&self.folder, error))
+        sync_folder(self.work.results())
     }
 
     /// Returns the error of a file of this folder.
     pub(super) fn error(&self, name: &str, error: impl std::fmt::Display) -> StoreError {
-        StoreError::new(&self.folder.join(name), error)
+        StoreError::new(&self.work.results().join(name), error)
     }
-
-    fn temporary(&self) -> Result<NamedTempFile, StoreError> {
-        tempfile::Builder::new()
-            .prefix(".unfinished-")
-            .tempfile_in(&self.folder)
-            .map_err(|error| StoreError::new(&self.folder, error))
-    }
-}
-
-/// Gives a temporary file, which only its owner may read, the permissions of an ordinary one.
-#[cfg(unix)]
-fn readable(file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable(_: &File) -> std::io::Result<()> {
-    Ok(())
 }

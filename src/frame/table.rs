@@ -25,7 +25,7 @@ impl Table {
     ///
     /// # Errors
     /// [`StoreError`], a full disk among others.
-    pub fn write(&self, staging: &mut Staging, name: &str) -> Result<(), StoreError> {
+    pub fn write(&self, staging: &mut Staging<'_>, name: &str) -> Result<(), StoreError> {
         let mut frame = self.frame().map_err(|error| staging.error(name, error))?;
         let file = staging.create(name)?;
         CsvWriter::new(file).finish(&mut frame).map_err(|error| staging.error(name, error))
@@ -37,7 +37,7 @@ impl Table {
     /// As [`Self::write`].
     pub fn write_parquet(
         &self,
-        staging: &mut Staging,
+        staging: &mut Staging<'_>,
         name: &str,
         provenance: &Provenance,
     ) -> Result<(), StoreError> {

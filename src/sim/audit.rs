@@ -2,8 +2,10 @@
 //!
 //! A replication that breaks an invariant is a failed replication, never a row with a warning.
 
+use serde::{Deserialize, Serialize};
+
 /// Why a replication gave no row.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, Serialize, Deserialize)]
 pub enum Failure {
     /// The event cap stopped it.
     #[error("more than {cap} arrivals before the horizon (raise `max_arrivals` if that is meant)")]

@@ -145,6 +145,7 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
         source,
         expected_arrivals: whole.expected_arrivals,
         hash: content_hash(root.canonical().as_bytes()),
+        json: root.json(),
         text,
         model: parts.model?,
         policies: parts.policies,

@@ -1,12 +1,14 @@
 //! Overrides from the command line: `--set PATH=VALUE` and its short forms.
 
+use serde::{Deserialize, Serialize};
+
 use super::catalog::EXPERIMENT;
 use super::diagnostic::{At, Diagnostic, Source};
 use super::path::Place;
 use super::yaml::{Node, Value, parse};
 
 /// A value for a field of the spec.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Override {
     /// The flag as the user gave it, for messages.
     pub flag: String,

@@ -161,6 +161,24 @@ impl Node {
         }
     }
 
+    /// Returns the value as one line of JSON, which is YAML too and says the same.
+    pub fn json(&self) -> String {
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        match &self.value {
+            Value::Text(text) => quoted(text),
+            Value::List(list) => {
+                let items: Vec<String> = list.iter().map(Node::json).collect();
+                format!("[{}]", items.join(","))
+            }
+            Value::Map(entries) => {
+                let item = |entry: &Entry| format!("{}:{}", quoted(&entry.key), entry.node.json());
+                let items: Vec<String> = entries.iter().map(item).collect();
+                format!("{{{}}}", items.join(","))
+            }
+            _ => self.canonical(),
+        }
+    }
+
     /// Returns a text that two trees share only if they say the same: keys sorted, numbers by
     /// value, places and comments forgotten.
     pub fn canonical(&self) -> String {

@@ -131,14 +131,14 @@ fn a_killed_search_ends_in_the_same_optimum() {
     let place = Place::new();
     place.write("split.yaml", &SPLIT.replace("budget: 1000", "budget: 20000"));
     place.fine(&["split.yaml", "--quiet", "--out", "whole"]);
-    assert!(!place.path("whole/search.journal").exists());
+    assert!(!place.path("whole/unfinished").exists());
     let mut grown = Vec::new();
     for milliseconds in [60, 25, 110, 40, 75] {
         let mut run = place.command(&["split.yaml", "--quiet", "--out", "cut"]).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(milliseconds));
         run.kill().unwrap();
         run.wait().unwrap();
-        let journal = std::fs::metadata(place.path("cut/search.journal"));
+        let journal = std::fs::metadata(place.path("cut/unfinished/search.journal"));
         grown.push(journal.map_or(0, |journal| journal.len()));
     }
     assert!(grown.is_sorted() && grown[4] > 1000, "{grown:?}");
@@ -146,7 +146,7 @@ fn a_killed_search_ends_in_the_same_optimum() {
     for file in ["trace.parquet", "optimum.json"] {
         assert!(place.bytes(&format!("whole/{file}")) == place.bytes(&format!("cut/{file}")));
     }
-    assert!(!place.path("cut/search.journal").exists());
+    assert!(!place.path("cut/unfinished").exists());
 }
 
 #[cfg(unix)]
@@ -156,20 +156,20 @@ fn an_interrupted_search_says_how_to_go_on() {
     place.write("split.yaml", &SPLIT.replace("budget: 1000", "budget: 200000"));
     let mut command = place.command(&["split.yaml", "--quiet", "--out", "cut"]);
     let run = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
-    let journal = place.path("cut/search.journal");
+    let journal = place.path("cut/unfinished/search.journal");
     while !std::fs::metadata(&journal).is_ok_and(|journal| journal.len() > 1000) {
         std::thread::sleep(Duration::from_millis(5));
     }
     // While it is at work, another can't be.
     let other = place.run(&["split.yaml", "--quiet", "--out", "cut"]);
     assert_eq!(other.code, Some(4), "{}", other.err);
-    assert!(other.err.contains("another run is searching in this folder"), "{}", other.err);
+    assert!(other.err.contains("another run is at work in this folder"), "{}", other.err);
     let id = run.id().to_string();
     std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("run again, and the searches go on from their"), "{said}");
+    assert!(said.contains("evaluations of searches; run the same again, and it goes on"), "{said}");
     assert!(!place.path("cut/optimum.json").exists());
 }
 
@@ -214,7 +214,7 @@ fn a_fresh_run_waits_its_turn() {
     let place = Place::new();
     place.write("split.yaml", &SPLIT.replace("budget: 1000", "budget: 200000"));
     let mut run = place.command(&["split.yaml", "--quiet", "--out", "cut"]).spawn().unwrap();
-    let journal = place.path("cut/search.journal");
+    let journal = place.path("cut/unfinished/search.journal");
     while !std::fs::metadata(&journal).is_ok_and(|journal| journal.len() > 1000) {
         std::thread::sleep(Duration::from_millis(5));
     }

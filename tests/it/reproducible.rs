@@ -1,7 +1,6 @@
 //! Rows depend on the spec and the seed alone.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 
 use polars::prelude::{AnyValue, DataFrame, ParquetReader, SerReader};
 
@@ -203,27 +202,4 @@ fn failed_replications_are_listed_with_their_replay_and_cost_no_other() {
     let fast = place.run(&[&["small.yaml", "--out", "c", "--fail-fast"], &cap[..]].concat());
     assert_eq!(fast.code, Some(3));
     assert!(place.bytes("c/failures.csv").len() < failures.len());
-}
-
-/// Ctrl-C ends a run with 130 and leaves no file behind.
-#[cfg(unix)]
-#[test]
-fn an_interrupted_run_says_so_and_leaves_nothing_half_written() {
-    let place = Place::new();
-    place.write("long.yaml", &SPEC.replace("replications: 100", "replications: 4000000"));
-    let mut command = place.command(&["long.yaml", "--out", "a"]);
-    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
-    // The run has begun once its temporary files are there.
-    let begun = || std::fs::read_dir(place.path("a")).is_ok_and(|list| list.count() >= 3);
-    while !begun() {
-        std::thread::yield_now();
-    }
-    let id = child.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    let status = child.wait().unwrap();
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.contains("interrupted"), "{said}");
-    assert!(!place.path("a").exists());
 }

@@ -1,6 +1,7 @@
 //! Places where results can't be kept.
 
 use super::{GOOD, balancelab, folder, refused};
+use crate::program::parquet;
 use std::path::Path;
 
 fn entries(folder: &Path) -> Vec<String> {
@@ -23,7 +24,7 @@ const LARGE: [&str; 5] = ["spec.yaml", "--replications", "2000", "--out", "out"]
 #[cfg(unix)]
 mod unix {
     use super::*;
-    use std::process::Command;
+    use std::process::{Command, Output};
 
     /// A file system of 64 KiB, gone when dropped.
     struct SmallDisk<'a>(&'a Path);
@@ -34,6 +35,35 @@ mod unix {
             let mut mount = Command::new("mount");
             mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(at);
             mount.output().is_ok_and(|output| output.status.success()).then_some(SmallDisk(at))
+        }
+    }
+
+    impl SmallDisk<'_> {
+        fn resize(&self, size: &str) {
+            let mut mount = Command::new("mount");
+            mount.args(["-o", &format!("remount,size={size}")]).arg(self.0);
+            assert!(mount.status().unwrap().success());
+        }
+    }
+
+    /// Which file it is that meets the limit first is a matter of time.
+    fn storage_failed(output: &Output, why: &str) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        assert!(said.starts_with("error: can't write out/") && said.contains(why), "{said}");
+        assert!(
+            said.ends_with("; make room or rights there, or choose another folder with --out\n")
+        );
+    }
+
+    /// Only the folder of the unfinished run is there, and in it files that are whole.
+    fn nothing_is_half_written(out: &Path) {
+        assert_eq!(entries(out), ["unfinished"]);
+        for name in entries(&out.join("unfinished")) {
+            assert!(!name.starts_with('.'), "{name}");
+            if name.ends_with(".parquet") {
+                parquet(&out.join("unfinished").join(name));
+            }
         }
     }
 
@@ -50,8 +80,17 @@ mod unix {
         std::fs::create_dir(&out).unwrap();
         // Who may not mount has the limit on a file's size, below.
         if let Some(disk) = SmallDisk::mount(&out) {
-            refused("disk_full", &balancelab(folder.path(), &LARGE));
-            assert_eq!(entries(&out), [""; 0]);
+            storage_failed(&balancelab(folder.path(), &LARGE), "No space left on device");
+            nothing_is_half_written(&out);
+            disk.resize("64m");
+            assert!(balancelab(folder.path(), &LARGE).status.success());
+            assert!(!out.join("unfinished").exists());
+            let whole = [&LARGE[..3], &["--out", "whole"]].concat();
+            assert!(balancelab(folder.path(), &whole).status.success());
+            let rows = |out: &str| {
+                std::fs::read(folder.path().join(out).join("replications.parquet")).unwrap()
+            };
+            assert!(rows("out") == rows("whole"));
             drop(disk);
         }
     }
@@ -66,7 +105,7 @@ mod unix {
         );
         let mut shell = Command::new("sh");
         let output = shell.args(["-c", &limited]).current_dir(folder.path()).output().unwrap();
-        refused("file_size_limit", &output);
-        assert_eq!(entries(&folder.path().join("out")), [""; 0]);
+        storage_failed(&output, "File too large");
+        nothing_is_half_written(&folder.path().join("out"));
     }
 }

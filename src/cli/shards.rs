@@ -1,0 +1,261 @@
+//! Runs in parts: `run --shard`, `status`, `merge`.
+
+use std::path::Path;
+
+use super::args::{Cut, Merge, Run, ShardArg, Status};
+use super::progress::{Progress, cancel_on_signal};
+use super::run::{Start, name_failures, open, sweep};
+use super::{End, Loaded, Usage, complain, load_whole, print, reader};
+use crate::engine::{self, EngineError, Plan, SECONDS_PER_ARRIVAL, Shard, most_shards};
+use crate::frame::{Intent, ShardWriter, Staging, Work, is_whole, missing};
+use crate::report;
+use crate::spec::Experiment;
+
+/// Where engines leave the number of a task.
+const TASK_NUMBERS: [&str; 4] =
+    ["SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "SGE_TASK_ID", "PBS_ARRAY_INDEX"];
+
+/// Runs one shard of a plan, if it isn't there yet.
+pub(super) fn run(args: &Run, shard: ShardArg) -> anyhow::Result<End> {
+    let shard = number(shard)?;
+    if is_finished(&args.spec.spec, args.out.as_deref()) {
+        return Ok(End::Fine);
+    }
+    let Loaded { experiment, stored, folder } = load_whole(&args.spec)?;
+    check_count(&experiment, shard.of)?;
+    let cancel = cancel_on_signal()?;
+    let folder = args.out.clone().unwrap_or(folder);
+    let intent = Intent::new(&experiment, stored, Some(shard.of), false);
+    let before = Work::at(&folder).intent();
+    if before.is_none() && is_of(&folder, &experiment) {
+        return Ok(End::Fine);
+    }
+    if let Some(before) = before {
+        check_same(&folder, &before, &intent)?;
+    }
+    let work = Work::share(&folder)?;
+    if is_whole(&work, &intent, shard) {
+        return Ok(End::Fine);
+    }
+    let end = run_in(args, &experiment, &work, &intent, shard, cancel);
+    // Engines may run a shard twice at once; whichever came first removed what it was made from.
+    match end {
+        Err(_) if is_whole(&work, &intent, shard) => Ok(End::Fine),
+        end => end,
+    }
+}
+
+fn run_in(
+    args: &Run,
+    experiment: &Experiment,
+    work: &Work,
+    intent: &Intent,
+    shard: Shard,
+    cancel: &std::sync::atomic::AtomicBool,
+) -> anyhow::Result<End> {
+    let options = args.effort.options(cancel);
+    let store = open(work, experiment, intent, Some(shard), options)?;
+    let mut writer = ShardWriter::new(work, experiment, intent, shard)?;
+    let plan = Plan::shard(experiment, shard);
+    let progress = Progress::new(experiment, plan.total(), args.output.quiet)?;
+    let observe = |event: engine::Event| progress.observe(event);
+    let mut sink = |output: engine::Output| writer.take(&output);
+    let failed = engine::run(experiment, &plan, options, &store, &observe, &mut sink);
+    progress.finish();
+    let failed = match failed {
+        Err(EngineError::Interrupted) => {
+            drop(writer);
+            store.flush()?;
+            complain(&anyhow::anyhow!(
+                "interrupted: {} of {} replications of shard {shard} are kept; run it again, and \
+                 it goes on from there",
+                report::grouped(store.safe() as f64),
+                report::grouped(plan.total() as f64)
+            ))?;
+            return Ok(End::Interrupted);
+        }
+        Err(error) => {
+            drop(writer);
+            // What can be kept is; the error that is told is the first.
+            let _ = store.flush();
+            return Err(error.into());
+        }
+        Ok(failed) => failed,
+    };
+    let path = match writer.finish(&failed) {
+        Ok(path) => path,
+        Err(error) => {
+            let _ = store.flush();
+            return Err(error.into());
+        }
+    };
+    if !args.output.quiet {
+        print(&format!("shard {shard} is in {}\n", path.display()))?;
+    }
+    name_failures(experiment, &intent.spec, &failed)?;
+    Ok(if failed.is_empty() { End::Fine } else { End::ReplicationsFailed })
+}
+
+/// Returns the shard, its number from the environment if it wasn't given.
+fn number(shard: ShardArg) -> Result<Shard, Usage> {
+    let of = match shard {
+        ShardArg::Given(shard) => return Ok(shard),
+        ShardArg::Task(of) => of,
+    };
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| value != "undefined");
+    let found = TASK_NUMBERS.iter().find_map(|name| Some((name, set(name)?)));
+    let Some((name, value)) = found else {
+        return Err(Usage(format!(
+            "--shard /{of} takes the number from {}, and none of them is set; write --shard K/{of}",
+            TASK_NUMBERS.join(", ")
+        )));
+    };
+    format!("{value}/{of}")
+        .parse()
+        .map_err(|_| Usage(format!("{name} is `{value}`, which is no number from 1 to {of}")))
+}
+
+/// Returns the number of shards that were asked for, if any were.
+pub(super) fn cut(experiment: &Experiment, cut: Cut) -> anyhow::Result<Option<u32>> {
+    let shards = match (cut.shards, cut.shard_seconds) {
+        (Some(shards), _) => shards,
+        (None, Some(seconds)) if seconds > 0.0 && seconds.is_finite() => {
+            let plan = Plan::all(experiment);
+            let all = plan.arrivals * plan.total() as f64 * SECONDS_PER_ARRIVAL;
+            let most = most_shards(experiment).map_err(Usage)?;
+            ((all / seconds).ceil().max(1.0) as u32).min(most)
+        }
+        (None, Some(seconds)) => {
+            return Err(
+                Usage(format!("--shard-seconds {seconds}: no time to run a shard in")).into()
+            );
+        }
+        (None, None) => return Ok(None),
+    };
+    check_count(experiment, shards)?;
+    Ok(Some(shards))
+}
+
+fn check_count(experiment: &Experiment, shards: u32) -> Result<(), Usage> {
+    let most = most_shards(experiment).map_err(Usage)?;
+    if shards > most {
+        let unit = "replications, or points where replications depend on the data";
+        return Err(Usage(format!("{shards} shards are more than the {most} {unit}")));
+    }
+    Ok(())
+}
+
+/// Refuses to mix shards of different plans.
+fn check_same(folder: &Path, before: &Intent, intent: &Intent) -> Result<(), Usage> {
+    let folder = folder.display();
+    if before.plan != intent.plan {
+        return Err(Usage(format!(
+            "{folder} has an unfinished run of another spec, or of this one with other settings; \
+             finish that one (`balancelab status {folder}`), or choose another folder with --out"
+        )));
+    }
+    match (before.shards, intent.shards) {
+        (Some(theirs), Some(ours)) if theirs != ours => Err(Usage(format!(
+            "{folder} is cut into {theirs} shards, not {ours}; go on with {theirs}, or choose \
+             another folder with --out"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the arguments name the folder of a finished run, of whose shards nobody needs one.
+fn is_finished(spec: &Path, out: Option<&Path>) -> bool {
+    let finished =
+        |folder: &Path| Work::at(folder).intent().is_none() && Staging::manifest(folder).is_some();
+    spec.is_dir() && finished(spec) && out.is_none_or(finished)
+}
+
+/// Whether a folder holds the finished results of just this experiment.
+fn is_of(folder: &Path, experiment: &Experiment) -> bool {
+    let hash = Staging::manifest(folder).map(|manifest| manifest["spec_hash"].clone());
+    hash.is_some_and(|hash| hash == format!("{:032x}", experiment.hash))
+}
+
+/// Tells what is missing.
+pub(super) fn status(args: &Status) -> anyhow::Result<End> {
+    let folder = args.folder.display();
+    let work = Work::at(&args.folder);
+    let Some(intent) = work.intent() else {
+        if Staging::manifest(&args.folder).is_none() {
+            return Err(Usage(format!("{folder} has neither results nor an unfinished run")).into());
+        }
+        return if args.missing {
+            Ok(End::Fine)
+        } else {
+            print(&format!("{folder} is complete: its results are in place\n"))
+        };
+    };
+    let Some(of) = intent.shards else {
+        if !args.missing {
+            print(&format!(
+                "{folder} has an unfinished run; `balancelab run {folder}` goes on with it\n"
+            ))?;
+        }
+        return Ok(End::ReplicationsFailed);
+    };
+    let missing = missing(&work, &intent, of)?;
+    let ranges = report::ranges(&missing);
+    if args.missing {
+        print(&format!("{ranges}\n"))?;
+    } else if missing.is_empty() {
+        print(&format!(
+            "{folder}: all {of} shards are there; `balancelab merge {folder}` makes the results\n"
+        ))?;
+    } else {
+        let there = of as usize - missing.len();
+        print(&format!("{folder}: {there} of {of} shards are there; missing: {ranges}\n"))?;
+        for (number, note) in notes(&work, &missing) {
+            print(&format!("shard {number}: {note}\n"))?;
+        }
+    }
+    Ok(if missing.is_empty() { End::Fine } else { End::ReplicationsFailed })
+}
+
+/// Returns what the tasks of missing shards left as their last words.
+fn notes(work: &Work, missing: &[u32]) -> Vec<(u32, String)> {
+    let note = |&number: &u32| {
+        let path = work.folder().join(format!("error-{number:06}.txt"));
+        let text = std::fs::read_to_string(path).ok()?;
+        let text = text.trim().replace('\n', "\n  ");
+        (!text.is_empty()).then_some((number, text))
+    };
+    missing.iter().filter_map(note).take(10).collect()
+}
+
+/// Makes the results of all shards.
+pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
+    let start = Start::now();
+    let folder = args.folder.display();
+    let Some(intent) = Work::at(&args.folder).intent() else {
+        return match Staging::manifest(&args.folder) {
+            Some(_) => print(&format!("{folder} is complete: its results are in place\n")),
+            None => Err(Usage(format!("{folder} has no shards: `run --shard` makes them")).into()),
+        };
+    };
+    let Some(of) = intent.shards else {
+        let how = format!("`balancelab run {folder}` goes on with it");
+        return Err(Usage(format!("the run in {folder} is not cut into shards; {how}")).into());
+    };
+    let experiment = intent.spec.load(&reader(Path::new(&intent.spec.folder)))?;
+    let cancel = cancel_on_signal()?;
+    let work = Work::open(&args.folder)?;
+    let missing = missing(&work, &intent, of)?;
+    if !missing.is_empty() {
+        complain(&anyhow::anyhow!(
+            "{} of {of} shards are missing: {}; run them, then merge again",
+            missing.len(),
+            report::ranges(&missing)
+        ))?;
+        for (number, note) in notes(&work, &missing) {
+            complain(&anyhow::anyhow!("shard {number}: {note}"))?;
+        }
+        return Ok(End::ReplicationsFailed);
+    }
+    let options = args.effort.options(cancel);
+    sweep(&start, &experiment, work, &intent, options, args.output)
+}

@@ -1,0 +1,255 @@
+//! Runs in shards, which a scheduler may start anywhere, in any order and more than once.
+
+use balancelab::engine::{Plan, Shard};
+
+use crate::program::Place;
+
+const SPEC: &str = "
+name: parts
+seed: 4
+model:
+  loss_router:
+    channels: [3, 5]
+    interarrival: {exponential: 1}
+    service: {exponential: 6}
+    horizon: {values: [300, 900]}
+policies:
+  - coin: {theta: 0.4}
+  - trigger
+  - theta: {rule: j, alpha: {values: [0.1, 0.2, 0.3]}}
+replications: 23
+";
+
+fn experiment(text: &str) -> balancelab::spec::Experiment {
+    balancelab::spec::load("spec", text.to_owned(), &[], &|_| Err("none".to_owned())).unwrap()
+}
+
+/// Runs all shards of a spec, last one first, and merges them.
+fn in_shards(place: &Place, spec: &str, folder: &str, shards: u32) {
+    for number in (1..=shards).rev() {
+        let shard = format!("{number}/{shards}");
+        let said = place.run(&[spec, "--quiet", "--out", folder, "--shard", &shard]);
+        assert!(matches!(said.code, Some(0 | 3)), "{shard} {}", said.err);
+    }
+    let status = place.run(&["status", folder]);
+    assert_eq!(status.code, Some(0), "{}", status.out);
+}
+
+fn assert_equal(place: &Place, a: &str, b: &str) {
+    let list = std::fs::read_dir(place.path(a)).unwrap();
+    let mut files = 0;
+    for entry in list {
+        let file = entry.unwrap().file_name().into_string().unwrap();
+        if file != "manifest.json" {
+            let bytes = |folder: &str| place.bytes(&format!("{folder}/{file}"));
+            assert!(bytes(a) == bytes(b), "{file} of {a} and {b}");
+            files += 1;
+        }
+    }
+    assert!(files >= 7);
+}
+
+/// Whatever their number, shards follow each other without gap or overlap, and have about equal
+/// numbers of arrivals where replications are small.
+#[test]
+fn shards_are_the_plan_cut_into_even_parts() {
+    let until = "replications: {max: 50, until: {response: errors_pct, half_width: 1}}";
+    for text in [
+        SPEC.to_owned(),
+        SPEC.replace("replications: 23", "replications: {batches: 5}"),
+        SPEC.replace("replications: 23", until),
+        SPEC.replace("replications: 23", "replications: 1\nwhere: alpha != 0.2 || horizon < 500"),
+    ] {
+        let experiment = experiment(&text);
+        let whole = Plan::all(&experiment);
+        for of in (1..=balancelab::engine::most_shards(&experiment).unwrap()).step_by(7) {
+            let mut jobs = Vec::new();
+            let mut arrivals: Vec<f64> = Vec::new();
+            for number in 1..=of {
+                let plan = Plan::shard(&experiment, Shard { number, of });
+                let mut count = 0.0;
+                let before = jobs.len();
+                for (at, &point) in plan.points.iter().enumerate() {
+                    let (first, until) = plan.part.unwrap();
+                    let start = if at == 0 { first } else { 0 };
+                    let last = at + 1 == plan.points.len();
+                    let end = if last { until } else { plan.most() };
+                    jobs.extend((start..end).map(|replication| (point, replication)));
+                    let model = experiment.model(&experiment.design.point(point)).unwrap();
+                    count += f64::from(end - start) * model.expected_arrivals();
+                }
+                assert_eq!(plan.total(), (jobs.len() - before) as u64, "{number}/{of}");
+                arrivals.push(count);
+            }
+            let most = whole.most();
+            let all = (0..experiment.points()).flat_map(|p| (0..most).map(move |r| (p, r)));
+            assert!(jobs.iter().copied().eq(all), "{of} shards");
+            if of < 12 && whole.checkpoints == [23] {
+                let fair = arrivals.iter().sum::<f64>() / f64::from(of);
+                assert!(arrivals.iter().all(|count| (count - fair).abs() <= 900.0), "{arrivals:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shards_end_in_the_bytes_of_one_process() {
+    let place = Place::new();
+    let until = "replications: {max: 50, until: {response: errors_pct, half_width: 1}}";
+    let capped = SPEC.replace("values: [300, 900]}", "values: [300, 900]}\n    max_arrivals: 920");
+    for (name, text, shards) in [
+        ("fixed", SPEC.to_owned(), &[1, 3, 40, 230][..]),
+        ("failing", capped, &[7]),
+        ("batches", SPEC.replace("replications: 23", "replications: {batches: 5}"), &[4]),
+        ("until", SPEC.replace("replications: 23", until), &[10]),
+    ] {
+        let spec = format!("{name}.yaml");
+        place.write(&spec, &text);
+        let said = place.run(&[&spec, "--quiet", "--out", name]);
+        for &shards in shards {
+            let folder = format!("{name}-{shards}");
+            in_shards(&place, &spec, &folder, shards);
+            let merged = place.run(&["merge", &folder, "--quiet"]);
+            assert_eq!((merged.code, merged.err), (said.code, said.err.clone()));
+            assert_equal(&place, name, &folder);
+            assert!(!place.path(&format!("{folder}/unfinished")).exists());
+            // Tasks that come late, or twice, find everything done.
+            let late = [folder.as_str(), "--shard", "1/3", "--quiet"];
+            place.fine(&[&["run"], &late[..]].concat());
+            place.fine(&[&spec, "--out", &folder, "--shard", "1/3", "--quiet"]);
+            place.fine(&["merge", &folder]);
+            assert!(!place.path(&format!("{folder}/unfinished")).exists());
+        }
+    }
+    let rows = place.parquet("failing/replications.parquet").height();
+    assert!((115..230).contains(&rows), "{rows} rows did not fail");
+}
+
+#[test]
+fn what_is_missing_is_named_and_made() {
+    let place = Place::new();
+    place.write("parts.yaml", SPEC);
+    place.fine(&["parts.yaml", "--quiet", "--out", "one"]);
+    in_shards(&place, "parts.yaml", "many", 12);
+    let file = |number: u32| {
+        let prefix = format!("shard-{number:06}-");
+        let list = std::fs::read_dir(place.path("many/unfinished")).unwrap();
+        let mut names = list.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        format!("many/unfinished/{}", names.find(|name| name.starts_with(&prefix)).unwrap())
+    };
+    let whole = place.bytes(&file(5));
+    // One is gone, three are torn, one is another's.
+    std::fs::remove_file(place.path(&file(3))).unwrap();
+    std::fs::write(place.path(&file(7)), &whole[..whole.len() / 2]).unwrap();
+    std::fs::write(place.path(&file(8)), "").unwrap();
+    std::fs::write(place.path(&file(9)), "not parquet at all").unwrap();
+    let theirs = file(5).replace("shard-000005", "shard-000012");
+    std::fs::rename(place.path(&file(12)), place.path(&theirs)).unwrap();
+    std::fs::copy(place.path(&file(5)), place.path(&theirs)).unwrap();
+    std::fs::write(place.path("many/unfinished/error-000008.txt"), "no such node\n").unwrap();
+    let missing = place.run(&["status", "many", "--missing"]);
+    assert_eq!((missing.code, missing.out.as_str()), (Some(3), "3,7-9,12\n"));
+    let status = place.run(&["status", "many"]);
+    assert!(status.out.starts_with("many: 7 of 12 shards are there; missing: 3,7-9,12\n"));
+    assert!(status.out.contains("shard 8: no such node\n"), "{}", status.out);
+    let merge = place.run(&["merge", "many"]);
+    assert_eq!(merge.code, Some(3));
+    assert!(merge.err.contains("5 of 12 shards are missing: 3,7-9,12"), "{}", merge.err);
+    assert!(!place.path("many/replications.parquet").exists());
+    for number in [3, 7, 8, 9, 12] {
+        let shard = format!("{number}/12");
+        let said = place.run(&["run", "many", "--shard", &shard, "--quiet"]);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let torn = said.err.contains("is torn; it is discarded");
+        assert_eq!(torn, (7..=9).contains(&number), "{number} {}", said.err);
+    }
+    place.fine(&["merge", "many", "--quiet"]);
+    assert_equal(&place, "one", "many");
+}
+
+#[test]
+fn the_number_of_a_task_comes_from_its_environment() {
+    let place = Place::new();
+    place.write("parts.yaml", SPEC);
+    let shard = ["parts.yaml", "--out", "a", "--shard", "/4", "--quiet"];
+    for (number, name) in
+        [(1, "SLURM_ARRAY_TASK_ID"), (2, "HQ_TASK_ID"), (3, "SGE_TASK_ID"), (4, "PBS_ARRAY_INDEX")]
+    {
+        let mut command = place.command(&shard);
+        // SGE says so to tasks that are in no array.
+        let status = command.env("SGE_TASK_ID", "undefined").env(name, number.to_string()).status();
+        assert!(status.unwrap().success());
+        let missing = place.run(&["status", "a", "--missing"]);
+        assert_eq!(missing.out, ["2-4\n", "3-4\n", "4\n", "\n"][number - 1]);
+    }
+    let none = place.run(&shard);
+    assert_eq!(none.code, Some(2));
+    assert!(none.err.contains("none of them is set; write --shard K/4"), "{}", none.err);
+    let output = place.command(&shard).env("HQ_TASK_ID", "5").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("HQ_TASK_ID is `5`, which is no number from 1 to 4"), "{said}");
+}
+
+#[test]
+fn shards_of_different_plans_are_not_mixed() {
+    let place = Place::new();
+    place.write("parts.yaml", SPEC);
+    place.fine(&["parts.yaml", "--quiet", "--out", "a", "--shard", "1/4"]);
+    let other = |more: &[&str], part: &str| {
+        let said = place.run(&[&["parts.yaml", "--quiet", "--out", "a"], more].concat());
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        assert!(said.err.contains(part), "{}", said.err);
+    };
+    other(&["--shard", "1/5"], "is cut into 4 shards, not 5");
+    other(&["--shard", "1/4", "--seed", "5"], "an unfinished run of another spec");
+    other(&["--shard", "1/231"], "231 shards are more than the 230");
+    other(&["--shard", "0/4"], "`0/4` is no shard");
+    other(&["--shard", "5/4"], "`5/4` is no shard");
+    other(&["--shard", "1/4", "--fresh"], "cannot be used with");
+    place.write("best.yaml", &format!("{SPEC}select: {{response: errors_pct, delta: 1}}\n"));
+    let said = place.run(&["best.yaml", "--shard", "1/2"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    // The whole run takes the shard's rows up.
+    let said = place.fine(&["parts.yaml", "--out", "a"]);
+    assert!(said.contains("were there)"), "{said}");
+    place.fine(&["parts.yaml", "--quiet", "--out", "one"]);
+    assert_equal(&place, "one", "a");
+    for (command, folder, code) in
+        [("status", "nowhere", 2), ("merge", "nowhere", 2), ("status", "a", 0), ("merge", "a", 0)]
+    {
+        assert_eq!(place.run(&[command, folder]).code, Some(code), "{command} {folder}");
+    }
+    let plan = place.fine(&["plan", "parts.yaml", "--shards", "40"]);
+    assert!(plan.ends_with("in 40 shards of about less than a second on one thread\n"), "{plan}");
+    let plan = place.fine(&["plan", "parts.yaml", "--shard-seconds", "0.001"]);
+    assert!(plan.contains("in 5 shards of about"), "{plan}");
+}
+
+/// A shard that is killed goes on from where it was.
+#[cfg(unix)]
+#[test]
+fn a_killed_shard_keeps_its_rows() {
+    let place = Place::new();
+    place.write("parts.yaml", &SPEC.replace("replications: 23", "replications: 20000"));
+    let arguments = ["parts.yaml", "--quiet", "--out", "a", "--shard", "2/2"];
+    let mut run = place.command(&arguments).spawn().unwrap();
+    let is_rows = |name: &str| name.starts_with("rows-000002-");
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let rows = || {
+        let list = std::fs::read_dir(place.path("a/unfinished")).into_iter().flatten().flatten();
+        list.filter(|entry| is_rows(&entry.file_name().to_string_lossy())).count()
+    };
+    while rows() == 0 {
+        assert!(std::time::Instant::now() < limit);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(place.run(&["status", "a", "--missing"]).out, "1-2\n");
+    place.fine(&arguments);
+    assert_eq!(rows(), 0);
+    place.fine(&["parts.yaml", "--quiet", "--out", "a", "--shard", "1/2"]);
+    place.fine(&["merge", "a", "--quiet"]);
+    place.fine(&["parts.yaml", "--quiet", "--out", "one"]);
+    assert_equal(&place, "one", "a");
+}
