@@ -1,6 +1,8 @@
 //! The command line: arguments, progress, tables, exit codes.
 
 mod args;
+#[allow(dead_code)]
+mod engines;
 mod progress;
 mod run;
 mod search;

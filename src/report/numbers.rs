@@ -63,6 +63,20 @@ pub fn size(bytes: f64) -> String {
     }
 }
 
+/// Returns rising whole numbers as lists of batch systems write them.
+///
+/// ```
+/// assert_eq!(balancelab::report::ranges(&[3, 7, 8, 9]), "3,7-9");
+/// ```
+pub fn ranges(numbers: &[u32]) -> String {
+    let rows = numbers.chunk_by(|&one, &next| next.checked_sub(1) == Some(one));
+    let written = rows.map(|row| match row {
+        [first, .., last] => format!("{first}-{last}"),
+        alone => alone.iter().map(u32::to_string).collect(),
+    });
+    written.collect::<Vec<String>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,5 +92,14 @@ mod tests {
         assert_eq!(duration(0.2), "less than a second");
         assert_eq!(duration(3600.0), "60 min");
         assert_eq!((size(1.0), size(2.5e9)), ("1 kB".into(), "2.5 GB".into()));
+    }
+
+    #[test]
+    fn neighbours_are_written_as_a_range() {
+        assert_eq!(ranges(&[]), "");
+        assert_eq!(ranges(&[5]), "5");
+        assert_eq!(ranges(&[5, 6]), "5-6");
+        assert_eq!(ranges(&[1, 3, 5]), "1,3,5");
+        assert_eq!(ranges(&[1, 2, 3, 7, 9, 10, 4_294_967_295]), "1-3,7,9-10,4294967295");
     }
 }
