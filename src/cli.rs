@@ -1,12 +1,12 @@
 //! The command line: arguments, progress, tables, exit codes.
 
 mod args;
-#[allow(dead_code)]
 mod engines;
 mod progress;
 mod run;
 mod search;
 mod shards;
+mod submit;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -67,6 +67,7 @@ fn dispatch(command: Command) -> anyhow::Result<End> {
         Command::Plan(args) => plan(&args),
         Command::Status(args) => shards::status(&args),
         Command::Merge(args) => shards::merge(&args),
+        Command::Submit(args) => submit::submit(&args),
         Command::Check(args) => check(&args),
         Command::Replay(args) => replay(&args),
         Command::Theory(args) => theory(&args),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::engine::{MAX_SHARDS, Options, Shard};
 use crate::spec::Override;
@@ -65,6 +65,8 @@ pub(super) enum Command {
     Status(Status),
     /// Make the results of all shards; exit 3 and name them while some are missing.
     Merge(Merge),
+    /// Hand the shards that are missing to a batch system, as its job array.
+    Submit(Submit),
     /// List models, policies, distributions and search methods with units and defaults.
     Models,
     /// Print the JSON Schema of a spec, for editors.
@@ -202,6 +204,36 @@ pub(super) struct Status {
     /// Print the numbers of the missing shards alone, such as 3,7-9.
     #[arg(long)]
     pub(super) missing: bool,
+}
+
+/// What runs the shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Engine {
+    Slurm,
+    Hq,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Submit {
+    #[command(flatten)]
+    pub(super) spec: SpecArgs,
+    /// Batch system: Slurm, or HyperQueue (hq).
+    #[arg(long)]
+    pub(super) engine: Engine,
+    #[command(flatten)]
+    pub(super) cut: Cut,
+    /// Folder for the results, instead of results/NAME; every node has to see it.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Discard earlier results and start from nothing.
+    #[arg(long)]
+    pub(super) fresh: bool,
+    /// Show the commands and the job's script, and run nothing.
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Options for the engine, such as -- --time=30 --partition=short.
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub(super) options: Vec<String>,
 }
 
 #[derive(Debug, Args)]

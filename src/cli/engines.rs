@@ -6,12 +6,14 @@
 //! that reports an error is not, since it would report the same again. What a failed shard said is
 //! kept in `unfinished/error-000003.txt`.
 
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 
+use anyhow::Context;
+
 use super::Usage;
-use crate::frame::Staging;
 use crate::report;
 
 /// Slurm's own default of `MaxArraySize`, assumed where a dry run can't ask.
@@ -38,8 +40,8 @@ pub(super) struct Submission<'a> {
 /// An engine can't be called, or refused.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EngineError {
-    #[error("can't run `{command}`: {source}; {help}{done}")]
-    NotRun { command: String, source: std::io::Error, help: &'static str, done: String },
+    #[error("can't run `{command}`: {reason}; {help}{done}")]
+    NotRun { command: String, reason: std::io::Error, help: &'static str, done: String },
     #[error("{command}\nfailed ({status}): {said}{done}")]
     Refused { command: String, status: String, said: String, done: String },
     #[error("{command}\ndid not answer with a job's number but with `{said}`{done}")]
@@ -50,7 +52,7 @@ pub(super) enum EngineError {
 /// it, and a job that merges when all of them have ended. Returns what the user should know.
 ///
 /// # Errors
-/// [`Usage`], [`EngineError`], [`crate::frame::StoreError`] when the script can't be written.
+/// [`Usage`], [`EngineError`], [`std::io::Error`] when the script can't be written.
 pub(super) fn slurm(submission: &Submission) -> anyhow::Result<String> {
     let paths = Paths::new(submission)?;
     submission.check(&["--array", "-a", "--wrap"])?;
@@ -220,8 +222,6 @@ fn array_call(submission: &Submission, paths: &Paths, array: &Array) -> Call {
     let mut call = Call::new("sbatch", SLURM_HELP, ["--parsable", "--requeue"]);
     call.arg(format!("--array={}", report::ranges(&array.indices)));
     call.arg(format!("--job-name={}", submission.name));
-    // Stated, or a submission from within a job would hand on that job's number of processors.
-    call.arg("--cpus-per-task=1");
     // What Slurm itself says, of the time limit for instance, goes to this file of each task.
     call.arg(format!("--output={}/slurm-%A_%a.txt", pattern(&paths.unfinished)));
     call.arg("--open-mode=append");
@@ -245,7 +245,9 @@ fn merge_call(submission: &Submission, paths: &Paths, ids: &[String]) -> Call {
     call.arg(format!("--output={}/merge.log", pattern(&paths.folder)));
     call.arg("--open-mode=truncate");
     let (program, folder) = (quoted(&paths.program), quoted(&paths.folder));
-    call.arg(format!("--wrap=exec {program} merge {folder}"));
+    // Merging makes the searches of the spec too.
+    let threads = "--threads \"${SLURM_CPUS_PER_TASK:-1}\"";
+    call.arg(format!("--wrap=exec {program} merge {folder} {threads}"));
     call
 }
 
@@ -346,7 +348,7 @@ attempt="Slurm job $task, restart ${SLURM_RESTART_COUNT:-0}"
 run_shard
 # Slurm starts a task again when its node is lost, but not when only its program was killed (for
 # memory, say). The task is named by its index: the plain job id of an array's last task is that of
-# the whole array, of which all running tasks would be started again.
+# the whole array, of which all tasks would be started again, finished ones too.
 if [ "${SLURM_RESTART_COUNT:-0}" -lt 2 ] && scontrol requeue "$task" 2>>"$error"; then
     # Slurm ends this shell.
     sleep 30
@@ -375,30 +377,43 @@ exit "$code"
     head + task + RUN_SHARD + tail
 }
 
+/// Writes a script, whole or not at all: tasks of an earlier submission may be about to read it.
 fn write(paths: &Paths, name: &str, script: &str) -> anyhow::Result<()> {
-    let mut staging = Staging::new(&PathBuf::from(&paths.unfinished))?;
-    staging.write(name, script)?;
-    Ok(staging.commit_without_manifest()?)
+    let path = paths.script(name);
+    let written = || {
+        let mut file = tempfile::Builder::new().prefix(".job-").tempfile_in(&paths.unfinished)?;
+        file.write_all(script.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(&path).map_err(std::io::Error::from)
+    };
+    written().with_context(|| format!("can't write {path}")).map(drop)
 }
 
 fn shown(path: &str, script: &str) -> String {
     format!("\n# {path}:\n{script}")
 }
 
-const SLURM_HELP: &str = "is this a machine from which Slurm jobs can be submitted? \
-                          `sinfo` should list its nodes";
-const HQ_HELP: &str = "HyperQueue is at https://it4innovations.github.io/hyperqueue; \
-                       `hq server info` should describe a server that runs";
+/// What may help when a program isn't there, and when it refuses.
+type Help = [&'static str; 2];
+
+const SLURM_HELP: Help = [
+    "submit on a machine of a cluster that runs Slurm",
+    "what stands after `--` is handed on as it is; `sinfo` should list nodes and partitions",
+];
+const HQ_HELP: Help = [
+    "HyperQueue is at https://it4innovations.github.io/hyperqueue",
+    "what stands after `--` is handed on as it is; `hq server info` should describe a server",
+];
 
 /// A call of an engine's program.
 struct Call {
     program: &'static str,
     arguments: Vec<String>,
-    help: &'static str,
+    help: Help,
 }
 
 impl Call {
-    fn new<const N: usize>(program: &'static str, help: &'static str, first: [&str; N]) -> Call {
+    fn new<const N: usize>(program: &'static str, help: Help, first: [&str; N]) -> Call {
         Call { program, help, arguments: first.map(str::to_owned).to_vec() }
     }
 
@@ -413,10 +428,10 @@ impl Call {
     /// Runs it and returns what it printed.
     fn run(&self) -> Result<String, EngineError> {
         let output = Command::new(self.program).args(&self.arguments).output();
-        let output = output.map_err(|source| EngineError::NotRun {
+        let output = output.map_err(|reason| EngineError::NotRun {
             command: self.program.to_owned(),
-            source,
-            help: self.help,
+            reason,
+            help: self.help[0],
             done: String::new(),
         })?;
         if !output.status.success() {
@@ -425,7 +440,7 @@ impl Call {
                 command: self.to_string(),
                 status: output.status.to_string(),
                 said: if said.is_empty() { "it said nothing".to_owned() } else { said },
-                done: format!("\n{}", self.help),
+                done: format!("\n{}", self.help[1]),
             });
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -503,252 +518,4 @@ fn quoted(word: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Write as _;
-    use std::process::Stdio;
-
-    use super::*;
-
-    /// Calls `test` with a submission whose paths hold what a shell could stumble over.
-    fn with_submission(missing: &[u32], options: &[&str], test: impl FnOnce(&Submission, &Paths)) {
-        let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-        let submission = Submission {
-            program: Path::new("/opt/it's $HOME/balancelab"),
-            folder: Path::new("/data/100% \"new\""),
-            name: "quick start",
-            missing,
-            shards: 40,
-            options: &options,
-            dry_run: true,
-        };
-        let paths = Paths::new(&submission).unwrap();
-        test(&submission, &paths);
-    }
-
-    fn sh(arguments: &[&str], script: &str) -> (Option<i32>, String) {
-        let mut shell = Command::new("sh")
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        shell.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
-        let output = shell.wait_with_output().unwrap();
-        (output.status.code(), String::from_utf8(output.stdout).unwrap())
-    }
-
-    #[test]
-    fn scripts_are_what_a_plain_shell_understands() {
-        with_submission(&[1], &[], |submission, paths| {
-            for script in [
-                slurm_script(paths, submission.shards),
-                hyperqueue_script(paths, submission.shards),
-            ] {
-                assert_eq!(sh(&["-n"], &script), (Some(0), String::new()), "{script}");
-                assert!(script.lines().all(|line| line.len() <= 100), "{script}");
-                let head = script.lines().take(5).collect::<Vec<_>>().join("\n");
-                let (_, said) = sh(&[], &format!("{head}\necho \"$program|$folder|$shards\""));
-                assert_eq!(said, "/opt/it's $HOME/balancelab|/data/100% \"new\"|40\n");
-            }
-        });
-    }
-
-    /// Runs a script in a folder `it's here` whose program ends as `program` says, with a `scontrol`
-    /// that notes its calls. Returns the exit code, what is kept of errors, and those calls.
-    fn end_of_task(engine: fn(&Paths, u32) -> String, program: &str) -> (i32, String, String) {
-        let scratch = tempfile::tempdir().unwrap();
-        let path = |name: &str| scratch.path().join("it's here").join(name);
-        let text = |name: &str| std::fs::read_to_string(path(name)).unwrap_or_default();
-        std::fs::create_dir_all(path("unfinished")).unwrap();
-        let executable = |name: &str, content: &str| {
-            use std::os::unix::fs::PermissionsExt;
-            std::fs::write(path(name), format!("#!/bin/sh\n{content}\n")).unwrap();
-            std::fs::set_permissions(path(name), PermissionsExt::from_mode(0o755)).unwrap();
-        };
-        executable(
-            "program",
-            &format!("echo \"$@\" >>\"${{0%/*}}\"/calls; echo said >&2; {program}"),
-        );
-        executable("scontrol", "echo \"$@\" >>\"${0%/*}\"/calls");
-        executable("sleep", "");
-        let paths = Paths {
-            program: path("program").to_str().unwrap().to_owned(),
-            folder: path("").to_str().unwrap().trim_end_matches('/').to_owned(),
-            unfinished: path("unfinished").to_str().unwrap().to_owned(),
-        };
-        std::fs::write(path("job.sh"), engine(&paths, 4000)).unwrap();
-        let search = format!("{}:{}", paths.folder, std::env::var("PATH").unwrap());
-        let status = Command::new("sh")
-            .args([path("job.sh").to_str().unwrap(), "1000"])
-            .env("PATH", search)
-            .envs([("SLURM_ARRAY_JOB_ID", "12"), ("SLURM_ARRAY_TASK_ID", "7")])
-            .envs([("SLURM_CPUS_PER_TASK", "4"), ("SLURM_RESTART_COUNT", "1")])
-            .envs([("HQ_JOB_ID", "12"), ("HQ_TASK_ID", "1007"), ("HQ_CPUS", "3,5,6,7")])
-            .status()
-            .unwrap();
-        let calls = text("calls").replace(&paths.folder, "DIR");
-        let host = Command::new("uname").arg("-n").output().unwrap();
-        let host = String::from_utf8(host.stdout).unwrap();
-        let error = text("unfinished/error-001007.txt").replace(host.trim(), "HOST");
-        (status.code().unwrap(), error, calls)
-    }
-
-    const SHARD: &str = "run DIR --shard 1007/4000 --out DIR --threads 4 --quiet\n";
-
-    #[test]
-    fn a_complete_shard_is_a_success_and_leaves_no_error() {
-        for engine in [slurm_script, hyperqueue_script] {
-            for program in ["exit 0", "exit 3"] {
-                assert_eq!(end_of_task(engine, program), (0, String::new(), SHARD.to_owned()));
-            }
-        }
-    }
-
-    #[test]
-    fn an_error_is_kept_and_not_tried_again() {
-        for program in ["exit 2", "exit 4", "exit 130"] {
-            let code: i32 = program[5..].parse().unwrap();
-            let (end, error, calls) = end_of_task(slurm_script, program);
-            assert_eq!((end, calls.as_str()), (code, SHARD), "{program}");
-            assert_eq!(
-                error,
-                format!(
-                    "said\nshard 1007 of 4000: exit code {code} on HOST, Slurm job 12_7, restart 1\n"
-                )
-            );
-            let (end, _, calls) = end_of_task(hyperqueue_script, program);
-            assert_eq!((end, calls.as_str()), (code, SHARD), "{program}");
-        }
-    }
-
-    #[test]
-    fn a_killed_program_is_started_again() {
-        let (end, error, calls) = end_of_task(slurm_script, "kill -9 $$");
-        assert_eq!((end, calls), (137, format!("{SHARD}requeue 12_7\n")));
-        assert!(error.contains("exit code 137 on HOST, Slurm job 12_7, restart 1\n"), "{error}");
-        let (end, error, calls) = end_of_task(hyperqueue_script, "kill -9 $$");
-        assert_eq!((end, calls), (137, SHARD.repeat(3)));
-        assert!(error.ends_with("HyperQueue job 12, start 3 of 3\n"), "{error}");
-    }
-
-    #[test]
-    fn a_cancelled_task_is_not_started_again() {
-        // As an engine does, the program signals the shell too.
-        let (end, _, calls) = end_of_task(slurm_script, "kill $PPID; kill $$");
-        assert_eq!((end, calls.as_str()), (143, SHARD));
-        let (end, _, calls) = end_of_task(hyperqueue_script, "kill -INT $PPID; kill -9 $$");
-        assert_eq!((end, calls.as_str()), (137, SHARD));
-    }
-
-    #[test]
-    fn an_array_is_what_is_missing() {
-        with_submission(&[3, 7, 8, 9], &["--time=10", "-p", "long"], |submission, paths| {
-            let array = Array { offset: 0, indices: vec![3, 7, 8, 9] };
-            assert_eq!(
-                array_call(submission, paths, &array).to_string(),
-                "sbatch --parsable --requeue --array=3,7-9 '--job-name=quick start' \
-                 --cpus-per-task=1 \
-                 '--output=/data/100%% \"new\"/unfinished/slurm-%A_%a.txt' --open-mode=append \
-                 --time=10 -p long '/data/100% \"new\"/unfinished/job.sh'"
-            );
-            let array = Array { offset: 1000, indices: vec![1] };
-            let call = array_call(submission, paths, &array).to_string();
-            assert!(call.ends_with("unfinished/job.sh' 1000"), "{call}");
-        });
-    }
-
-    #[test]
-    fn merging_waits_for_every_array_and_has_the_last_word_on_its_log() {
-        with_submission(&[1], &["--output=x", "--account=a"], |submission, paths| {
-            let call = merge_call(submission, paths, &["12".into(), "13".into()]);
-            assert_eq!(
-                call.arguments,
-                [
-                    "--parsable",
-                    "--output=x",
-                    "--account=a",
-                    "--dependency=afterany:12:13",
-                    "--job-name=quick start-merge",
-                    "--output=/data/100%% \"new\"/merge.log",
-                    "--open-mode=truncate",
-                    "--wrap=exec '/opt/it'\\''s $HOME/balancelab' merge '/data/100% \"new\"'",
-                ]
-            );
-        });
-    }
-
-    #[test]
-    fn arrays_have_the_indices_that_the_site_accepts() {
-        assert_eq!(arrays(&[1, 2, 15], 15), [Array { offset: 0, indices: vec![1, 2, 15] }]);
-        assert_eq!(
-            arrays(&[2, 15, 16, 30, 31, 40], 15),
-            [
-                Array { offset: 0, indices: vec![2, 15] },
-                Array { offset: 15, indices: vec![1, 15] },
-                Array { offset: 30, indices: vec![1, 10] },
-            ]
-        );
-        assert_eq!(arrays(&[u32::MAX], 1)[0].offset, u32::MAX - 1);
-    }
-
-    #[test]
-    fn max_array_size_is_found_in_what_scontrol_prints() {
-        let config = "MaxArraySizeOfOthers    = 3\nMaxArraySize            = 1001\nA = b = c\n";
-        assert_eq!(max_array_size(config), Some(1001));
-        assert_eq!(max_array_size("Configuration data as of 2026-11-30T03:30:12\n"), None);
-    }
-
-    #[test]
-    fn a_job_number_is_read_with_and_without_a_cluster() {
-        let call = Call::new("sbatch", SLURM_HELP, ["--parsable"]);
-        assert_eq!(job_id(&call, "12\n").unwrap(), "12");
-        assert_eq!(job_id(&call, "12;far\n").unwrap(), "12");
-        let error = job_id(&call, "Submitted batch job 12").unwrap_err().after(&["7".into()]);
-        assert_eq!(
-            error.to_string(),
-            "sbatch --parsable\n\
-             did not answer with a job's number but with `Submitted batch job 12`\n\
-             submitted before it, and going on: 7; end them with `scancel 7`, or let them end and \
-             submit again, which runs what is missing then"
-        );
-    }
-
-    #[test]
-    fn nothing_else_than_the_missing_shards_is_submitted() {
-        for options in [&["--array=1-9"][..], &["-p", "long", "-a", "3"], &["--wrap", "true"]] {
-            with_submission(&[1], options, |submission, _| {
-                let error = slurm(submission).unwrap_err();
-                assert!(error.is::<Usage>(), "{error}");
-            });
-        }
-        with_submission(&[], &[], |submission, _| {
-            assert!(slurm(submission).is_err());
-            assert!(hyperqueue(submission).is_err());
-        });
-    }
-
-    #[test]
-    fn a_dry_run_shows_commands_and_script_and_needs_no_engine() {
-        with_submission(&[1, 2, 40], &["--cpus=4"], |submission, _| {
-            let text = hyperqueue(submission).unwrap();
-            assert!(text.starts_with(
-                "hq --output-mode=quiet submit --array=1-2,40 '--name=quick start' --stdout=none \
-                 --stderr=none --cpus=4 -- sh '/data/100% \"new\"/unfinished/job-hq.sh'\n\n# "
-            ));
-            assert!(text.contains("shard=$HQ_TASK_ID\n"));
-            let text = slurm(submission).unwrap();
-            assert!(text.contains("sbatch --parsable --requeue --array=1-2,40 "), "{text}");
-            assert!(text.contains("--dependency=afterany:JOB1 "), "{text}");
-            assert!(text.contains("scontrol requeue \"$task\""), "{text}");
-        });
-    }
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_split_or_change_them() {
-        assert_eq!(quoted("--array=1,3-5"), "--array=1,3-5");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted("~/a"), "'~/a'");
-        assert_eq!(quoted("größe"), "'größe'");
-    }
-}
+mod tests;

@@ -146,7 +146,7 @@ fn check_count(experiment: &Experiment, shards: u32) -> Result<(), Usage> {
 }
 
 /// Refuses to mix shards of different plans.
-fn check_same(folder: &Path, before: &Intent, intent: &Intent) -> Result<(), Usage> {
+pub(super) fn check_same(folder: &Path, before: &Intent, intent: &Intent) -> Result<(), Usage> {
     let folder = folder.display();
     if before.plan != intent.plan {
         return Err(Usage(format!(
@@ -171,7 +171,7 @@ fn is_finished(spec: &Path, out: Option<&Path>) -> bool {
 }
 
 /// Whether a folder holds the finished results of just this experiment.
-fn is_of(folder: &Path, experiment: &Experiment) -> bool {
+pub(super) fn is_of(folder: &Path, experiment: &Experiment) -> bool {
     let hash = Staging::manifest(folder).map(|manifest| manifest["spec_hash"].clone());
     hash.is_some_and(|hash| hash == format!("{:032x}", experiment.hash))
 }

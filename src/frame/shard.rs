@@ -68,7 +68,7 @@ impl<'a> ShardWriter<'a> {
         written.map_err(|error| StoreError::new(self.work.folder(), error))?;
         let path = self.work.put_shard(self.shard, self.file)?;
         // What it was made from isn't needed any more.
-        let parts = self.work.row_files(Some(self.shard))?;
+        let parts = self.work.shard_files_of(self.shard)?;
         parts.iter().filter(|part| **part != path).try_for_each(|part| remove(part))?;
         Ok(path)
     }
@@ -102,7 +102,7 @@ pub fn missing(work: &Work, intent: &Intent, of: u32) -> Result<Vec<u32>, StoreE
 
 /// Whether all rows of a shard are there and whole.
 pub fn is_whole(work: &Work, intent: &Intent, shard: Shard) -> bool {
-    let files = work.row_files(Some(shard)).unwrap_or_default();
+    let files = work.shard_files_of(shard).unwrap_or_default();
     files.iter().any(|path| is(path, intent, shard))
 }
 

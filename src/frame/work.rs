@@ -27,7 +27,8 @@ const LOCK: &str = "lock";
 /// How the names of files being written begin; those of whoever holds the lock, and of shards.
 const OURS: &str = ".writing-";
 const SHARDS: &str = ".shard-";
-/// How the names of files with all rows of a shard begin.
+/// How the names of files with some rows begin, and of those with all rows of a shard.
+const PART: &str = "rows-";
 pub(super) const WHOLE: &str = "shard-";
 
 /// What an unfinished run is to do.
@@ -167,14 +168,33 @@ impl Work {
         put_in_place(file, &path)
     }
 
-    /// Returns the files of rows, or those of one shard, in the order of their names.
+    /// Returns the files of rows in the order of their names; for a shard its own, and those of no
+    /// shard.
     ///
     /// # Errors
     /// [`StoreError`] when the folder can't be read.
     pub fn row_files(&self, shard: Option<Shard>) -> Result<Vec<PathBuf>, StoreError> {
-        let mut files = self.list(&part_prefix(shard))?;
-        files.extend(self.list(&shard.map_or(WHOLE.to_owned(), whole_prefix))?);
+        let mut files = self.list(PART)?;
+        if let Some(shard) = shard {
+            // A file of no shard has its hash where others have their shard's number.
+            let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_owned();
+            let of_none = |path: &PathBuf| name(path).to_string_lossy().matches('-').count() == 1;
+            files.retain(of_none);
+            files.extend(self.shard_files_of(shard)?);
+        } else {
+            files.extend(self.list(WHOLE)?);
+        }
         files.sort();
+        Ok(files)
+    }
+
+    /// Returns the files of rows of a shard, whole or in parts.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the folder can't be read.
+    pub(super) fn shard_files_of(&self, shard: Shard) -> Result<Vec<PathBuf>, StoreError> {
+        let mut files = self.list(&part_prefix(Some(shard)))?;
+        files.extend(self.list(&whole_prefix(shard))?);
         Ok(files)
     }
 
@@ -279,7 +299,7 @@ impl Work {
 
 /// How the names of files with some rows begin, of a shard or of none.
 fn part_prefix(shard: Option<Shard>) -> String {
-    shard.map_or("rows-".to_owned(), |shard| format!("rows-{:06}-", shard.number))
+    shard.map_or(PART.to_owned(), |shard| format!("{PART}{:06}-", shard.number))
 }
 
 /// How the name of the file with all rows of a shard begins.

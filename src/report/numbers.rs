@@ -29,20 +29,6 @@ pub fn grouped(number: f64) -> String {
     text
 }
 
-/// Returns rising numbers as ranges.
-///
-/// ```
-/// assert_eq!(balancelab::report::ranges(&[3, 7, 8, 9]), "3,7-9");
-/// ```
-pub fn ranges(numbers: &[u32]) -> String {
-    let range = |run: &[u32]| match (run[0], run[run.len() - 1]) {
-        (first, last) if first == last => first.to_string(),
-        (first, last) => format!("{first}-{last}"),
-    };
-    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
-    runs.map(range).collect::<Vec<_>>().join(",")
-}
-
 /// Returns a time in words.
 pub fn duration(seconds: f64) -> String {
     match seconds {
