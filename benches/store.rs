@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use balancelab::engine::{self, NoStore, Options, Output, Plan};
 use balancelab::frame::{Intent, Store, StoreError, Work};
-use balancelab::spec::{Experiment, Stored, load};
+use balancelab::spec::{Experiment, Override, Stored, load};
 
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 4;
 /// Replications of series 2 in a second.
 const PER_SECOND: f64 = 500.0;
 
@@ -44,17 +44,28 @@ fn main() {
     let intent = Intent::new(&experiment, spec, None, false);
     let cancel = AtomicBool::new(false);
     let options = Options { threads: 2, fail_fast: false, cancel: &cancel };
-    let [mut with, mut without] = [0.0; 2];
-    let mut files = 0;
-    for _ in 0..ROUNDS {
-        without += seconds(&experiment, &NoStore);
-        // Beside the build, on the disk where results would be.
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store");
+    // Beside the build, on the disk where results would be.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store");
+    let kept = || {
         let work = Work::open(&folder).unwrap();
         let store = Store::open(&work, &experiment, &intent, None, options, &mut |_| {}).unwrap();
-        with += seconds(&experiment, &store);
-        files = work.row_files(None).unwrap().len();
+        let seconds = seconds(&experiment, &store);
+        let files = work.row_files(None).unwrap().len();
         work.remove().unwrap();
+        (seconds, files)
+    };
+    let [mut with, mut without] = [0.0; 2];
+    let mut files = 0;
+    for round in 0..ROUNDS {
+        // Who is first changes, so that a machine that gets slower or faster favours nobody.
+        if round % 2 == 0 {
+            without += seconds(&experiment, &NoStore);
+        }
+        let (seconds_kept, files_kept) = kept();
+        (with, files) = (with + seconds_kept, files_kept);
+        if round % 2 == 1 {
+            without += seconds(&experiment, &NoStore);
+        }
     }
     let rounds = ROUNDS as f64;
     println!("a run of {:.1} s, kept in {files} files: {:.1} s", without / rounds, with / rounds);

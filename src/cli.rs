@@ -259,7 +259,10 @@ fn classify(error: &anyhow::Error) -> End {
     };
     if let Some(error) = error.downcast_ref() {
         storage(error)
-    } else if error.is::<StoreError>() || error.is::<std::io::Error>() {
+    } else if error.is::<StoreError>()
+        || error.is::<std::io::Error>()
+        || error.is::<engines::EngineError>()
+    {
         End::Storage
     } else {
         End::Usage

@@ -19,7 +19,7 @@ mod work;
 
 pub use comparisons::{Best, Comparison};
 pub use results::{Kept, Provenance, Results, verdict, z};
-pub use shard::{ShardWriter, is_whole, missing};
+pub use shard::{ShardWriter, is_whole, kept, missing};
 pub use staging::Staging;
 pub use store::{OpenError, Store};
 pub use table::{Cell, Table};

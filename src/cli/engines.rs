@@ -6,12 +6,15 @@
 //! that reports an error is not, since it would report the same again. What a failed shard said is
 //! kept in `unfinished/error-000003.txt`.
 
+mod script;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
+use script::{hyperqueue_script, slurm_script};
 
 use super::Usage;
 use crate::report;
@@ -284,97 +287,6 @@ fn slurm_report(
 
 fn counted(submission: &Submission) -> String {
     format!("{} of {} shards", submission.missing.len(), submission.shards)
-}
-
-/// The beginning of both scripts: what they are about.
-fn script_head(paths: &Paths, shards: u32, engine: &str) -> String {
-    let (program, folder) = (quoted(&paths.program), quoted(&paths.folder));
-    format!(
-        "#!/bin/sh
-# Runs one shard as a task of {engine}. Every submission writes this file anew.
-program={program}
-folder={folder}
-shards={shards}
-"
-    )
-}
-
-/// What both scripts do with a shard.
-///
-/// The trap has to do something, or the program would inherit that signals are ignored. The program
-/// runs in the foreground and the shell doesn't pass signals on, because both engines send them to
-/// all processes of a task: twice would make the program drop what it is about to save.
-const RUN_SHARD: &str = r#"
-unfinished=$folder/unfinished
-error=$unfinished/error-$(printf %06d "$shard").txt
-# Asked to stop (cancelled, out of time), the program saves what it has. This shell waits for it and
-# doesn't start it again.
-stopped=
-trap 'stopped=yes' HUP INT TERM
-
-# Runs the program. Returns only if it was killed, with how in `code`: that may go better next time.
-run_shard() {
-    if [ ! -d "$unfinished" ] && [ -f "$folder/manifest.json" ]; then
-        # Another task did this shard too, and all have been merged since.
-        exit 0
-    fi
-    "$program" run "$folder" --shard "$shard/$shards" --out "$folder" --threads "$threads" --quiet \
-        2>>"$error"
-    code=$?
-    if [ "$code" -eq 0 ] || [ "$code" -eq 3 ]; then
-        # With 3 some replications failed: the shard is complete with a list of them.
-        rm -f "$error" ${log:+"$log"}
-        exit 0
-    fi
-    echo "shard $shard of $shards: exit code $code on $(uname -n), $attempt" >>"$error"
-    # A shell reports death by signal S as 128 + S; 130 is the program's own answer to a signal.
-    if [ "$code" -le 128 ] || [ "$code" -eq 130 ] || [ -n "$stopped" ]; then
-        exit "$code"
-    fi
-}
-"#;
-
-fn slurm_script(paths: &Paths, shards: u32) -> String {
-    let head = script_head(paths, shards, "a Slurm array");
-    let task = r#"
-# The site limits the indices of an array: an array of later shards is told what to add to them.
-shard=$((SLURM_ARRAY_TASK_ID + ${1:-0}))
-threads=${SLURM_CPUS_PER_TASK:-1}
-task=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
-log=$folder/unfinished/slurm-$task.txt
-attempt="Slurm job $task, restart ${SLURM_RESTART_COUNT:-0}"
-"#;
-    let tail = r#"
-run_shard
-# Slurm starts a task again when its node is lost, but not when only its program was killed (for
-# memory, say). The task is named by its index: the plain job id of an array's last task is that of
-# the whole array, of which all tasks would be started again, finished ones too.
-if [ "${SLURM_RESTART_COUNT:-0}" -lt 2 ] && scontrol requeue "$task" 2>>"$error"; then
-    # Slurm ends this shell.
-    sleep 30
-fi
-exit "$code"
-"#;
-    head + task + RUN_SHARD + tail
-}
-
-fn hyperqueue_script(paths: &Paths, shards: u32) -> String {
-    let head = script_head(paths, shards, "a HyperQueue job");
-    let task = r#"
-shard=$HQ_TASK_ID
-# The processors that the task has, as 0,1,2.
-threads=$(IFS=,; set -- ${HQ_CPUS:-0}; echo $#)
-log=
-"#;
-    let tail = r#"
-# HyperQueue starts a task again when its worker is lost, but not when only its program was killed.
-for start in 1 2 3; do
-    attempt="HyperQueue job ${HQ_JOB_ID:-?}, start $start of 3"
-    run_shard
-done
-exit "$code"
-"#;
-    head + task + RUN_SHARD + tail
 }
 
 /// Writes a script, whole or not at all: tasks of an earlier submission may be about to read it.

@@ -128,6 +128,11 @@ fn sweep_in(
     };
     if let Err(error) = store.check_all_used() {
         store.flush()?;
+        if options.fail_fast && !failed.is_empty() {
+            // It is the run that is short, and what was there before stays as it is.
+            name_failures(experiment, &intent.spec, &failed)?;
+            return Ok(End::ReplicationsFailed);
+        }
         return Err(Usage(error.to_string()).into());
     }
     let searched = match &mut journal {

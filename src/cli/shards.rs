@@ -7,7 +7,7 @@ use super::progress::{Progress, cancel_on_signal};
 use super::run::{Start, name_failures, open, sweep};
 use super::{End, Loaded, Usage, complain, load_whole, print, reader};
 use crate::engine::{self, EngineError, Plan, SECONDS_PER_ARRIVAL, Shard, most_shards};
-use crate::frame::{Intent, ShardWriter, Staging, Work, is_whole, missing};
+use crate::frame::{Intent, ShardWriter, Staging, Work, is_whole, kept, missing};
 use crate::report;
 use crate::spec::Experiment;
 
@@ -192,8 +192,10 @@ pub(super) fn status(args: &Status) -> anyhow::Result<End> {
     };
     let Some(of) = intent.shards else {
         if !args.missing {
+            let rows = report::grouped(kept(&work)? as f64);
             print(&format!(
-                "{folder} has an unfinished run; `balancelab run {folder}` goes on with it\n"
+                "{folder} has an unfinished run: {rows} replications are kept; \
+                 `balancelab run {folder}` goes on\n"
             ))?;
         }
         return Ok(End::ReplicationsFailed);

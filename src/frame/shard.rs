@@ -8,7 +8,7 @@ use polars::prelude::PolarsResult;
 use tempfile::NamedTempFile;
 
 use super::StoreError;
-use super::rows::{Writer, metadata};
+use super::rows::{Writer, height, metadata};
 use super::work::{Intent, WHOLE, Work, is_sound, remove};
 use crate::engine::{Case, Failed, Output, Shard};
 use crate::spec::Experiment;
@@ -98,6 +98,16 @@ pub fn missing(work: &Work, intent: &Intent, of: u32) -> Result<Vec<u32>, StoreE
         files.get(number).is_some_and(|files| files.iter().any(|path| is(path, intent, shard)))
     };
     Ok((1..=of).filter(|number| !is_there(number)).collect())
+}
+
+/// Returns the number of rows in an unfinished run's files.
+///
+/// # Errors
+/// [`StoreError`] when the folder can't be read.
+pub fn kept(work: &Work) -> Result<u64, StoreError> {
+    let files = work.row_files(None)?;
+    let rows = files.iter().filter(|path| is_sound(path)).filter_map(|path| height(path).ok());
+    Ok(rows.map(|rows| rows as u64).sum())
 }
 
 /// Whether all rows of a shard are there and whole.

@@ -48,6 +48,9 @@ impl Segment {
     }
 }
 
+/// A row group in memory, with its file and its number there.
+type Cached = ((u32, usize), Arc<Group>);
+
 /// What keeps a run from using what is there.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -69,7 +72,7 @@ pub struct Store<'a> {
     header: Vec<(String, String)>,
     files: Vec<PathBuf>,
     index: HashMap<u128, Vec<Segment>>,
-    cache: Mutex<Vec<((u32, usize), Arc<Group>)>>,
+    cache: Mutex<Vec<Cached>>,
     /// Rows of finished results, and how many of them were asked for.
     finished: u64,
     finished_used: AtomicU64,

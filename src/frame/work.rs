@@ -91,17 +91,19 @@ impl Work {
     /// # Errors
     /// [`StoreError`]; it can't be made or written to, or another process is at work in it.
     pub fn open(results: &Path) -> Result<Work, StoreError> {
-        let work = Work::share(results)?;
+        let work = Work::at(results);
         let path = work.folder.join(LOCK);
         let lock = loop {
-            let lock = File::create(&path).map_err(|error| StoreError::new(&path, error))?;
+            work.make()?;
+            let lock = match File::create(&path) {
+                // Another run has just ended and removed the folder.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                other => other.map_err(|error| StoreError::new(&path, error))?,
+            };
             match lock.try_lock() {
-                // Whoever had it before may have removed the folder, with the file we opened.
-                Ok(()) if is_at(&lock, &path) => break lock,
-                Ok(()) => {
-                    let folder = fs::create_dir_all(&work.folder);
-                    folder.map_err(|error| StoreError::new(&work.folder, error))?;
-                }
+                // Or it did so between the two.
+                Ok(()) if !is_at(&lock, &path) => {}
+                Ok(()) => break lock,
                 Err(error) => match busy(results, error) {
                     Some(error) => return Err(error),
                     None => break lock,
@@ -119,19 +121,23 @@ impl Work {
     /// # Errors
     /// As [`Work::open`].
     pub fn share(results: &Path) -> Result<Work, StoreError> {
-        if results.exists() && !results.is_dir() {
-            return Err(StoreError::new(results, "it is not a folder"));
-        }
-        let folder = results.join(UNFINISHED);
-        fs::create_dir_all(&folder).map_err(|error| StoreError::new(&folder, error))?;
         let work = Work::at(results);
-        if let Ok(lock) = File::open(folder.join(LOCK))
+        work.make()?;
+        if let Ok(lock) = File::open(work.folder.join(LOCK))
             && let Err(error) = lock.try_lock_shared()
             && let Some(error) = busy(results, error)
         {
             return Err(error);
         }
         Ok(work)
+    }
+
+    fn make(&self) -> Result<(), StoreError> {
+        if self.results.exists() && !self.results.is_dir() {
+            return Err(StoreError::new(&self.results, "it is not a folder"));
+        }
+        let made = fs::create_dir_all(&self.folder);
+        made.map_err(|error| StoreError::new(&self.folder, error))
     }
 
     /// Returns the folder as it is, to look at.
@@ -405,12 +411,12 @@ mod tests {
         file.write_all(&bytes).unwrap();
         let path = work.put_shard(shard, file).unwrap();
         assert!(is_sound(&path));
-        assert_eq!(work.row_files(Some(shard)).unwrap(), [path.clone()]);
+        assert!(work.row_files(Some(shard)).unwrap() == [&*path]);
         assert_eq!(
             work.row_files(Some(Shard { number: 2, of: 7 })).unwrap(),
             [""; 0].map(PathBuf::from)
         );
-        assert_eq!(work.shard_files().unwrap()[&3], [path.clone()]);
+        assert!(work.shard_files().unwrap()[&3] == [&*path]);
         for at in 0..bytes.len() {
             fs::write(&path, &bytes[..at]).unwrap();
             assert!(!is_sound(&path), "torn at {at}");

@@ -47,8 +47,9 @@ fn scripts_are_what_a_plain_shell_understands() {
     });
 }
 
-/// Runs a script in a folder `it's here` whose program ends as `program` says, with a `scontrol`
-/// that notes its calls. Returns the exit code, what is kept of errors, and those calls.
+/// Runs a script in a folder `it's here` whose program ends as `program` says, with a
+/// `scontrol` that notes its calls. Returns the exit code, what is kept of errors,
+/// and those calls.
 fn end_of_task(engine: fn(&Paths, u32) -> String, program: &str) -> (i32, String, String) {
     let scratch = tempfile::tempdir().unwrap();
     let path = |name: &str| scratch.path().join("it's here").join(name);
@@ -104,7 +105,8 @@ fn an_error_is_kept_and_not_tried_again() {
         assert_eq!(
             error,
             format!(
-                "said\nshard 1007 of 4000: exit code {code} on HOST, Slurm job 12_7, restart 1\n"
+                "said\n\
+                 shard 1007 of 4000: exit code {code} on HOST, Slurm job 12_7, restart 1\n"
             )
         );
         let (end, _, calls) = end_of_task(hyperqueue_script, program);
