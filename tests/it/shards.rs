@@ -1,6 +1,7 @@
 //! Runs in shards, which a scheduler may start anywhere, in any order and more than once.
 
-use balancelab::engine::{Plan, Shard};
+use balancelab::engine::{self, Case, Options, Plan, Shard};
+use balancelab::frame::{Store, Work, is_whole};
 
 use crate::program::Place;
 
@@ -165,6 +166,41 @@ fn what_is_missing_is_named_and_made() {
     }
     place.fine(&["merge", "many", "--quiet"]);
     assert_equal(&place, "one", "many");
+}
+
+/// A small file of rows is torn at every byte: none of its rows is believed.
+#[test]
+fn rows_torn_at_any_byte_are_made_again() {
+    let place = Place::new();
+    place.write("parts.yaml", SPEC);
+    place.fine(&["parts.yaml", "--quiet", "--out", "a", "--shard", "9/230"]);
+    let work = Work::share(&place.path("a")).unwrap();
+    let intent = work.intent().unwrap();
+    let experiment = experiment(SPEC);
+    let shard = Shard { number: 9, of: 230 };
+    let [file] = work.row_files(Some(shard)).unwrap().try_into().unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    let identity = Case::new(&experiment, 0).unwrap().identity();
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    let options = Options { threads: 1, fail_fast: false, cancel: &cancel };
+    let rows = || {
+        let mut said = Vec::new();
+        let tell = &mut |line| said.push(line);
+        let store = Store::open(&work, &experiment, &intent, Some(shard), options, tell).unwrap();
+        let known = engine::Store::recall(&store, identity, 0..23).unwrap();
+        (known.into_iter().flatten().count(), said.len())
+    };
+    let all = rows();
+    assert!(all.0 > 0 && all.1 == 0, "{all:?}");
+    for cut in 0..bytes.len() {
+        std::fs::write(&file, &bytes[..cut]).unwrap();
+        assert!(!is_whole(&work, &intent, shard), "cut at {cut}");
+        assert_eq!(rows(), (0, 1), "cut at {cut}");
+        assert!(!file.exists());
+    }
+    std::fs::write(&file, &bytes).unwrap();
+    assert!(is_whole(&work, &intent, shard));
+    assert_eq!(rows(), all);
 }
 
 #[test]
