@@ -35,11 +35,14 @@ fn main() {
     let argument = std::env::args().filter_map(|word| word.parse().ok()).next_back();
     let length: f64 = argument.unwrap_or(60.0);
     let text = std::fs::read_to_string("experiments/series2.yaml").unwrap();
-    let replications = (2.0 * length * PER_SECOND / 139.0).ceil();
-    let change = format!("replications={replications}");
-    let changes =
-        ["optimize=[]", &change].map(|set| balancelab::spec::Override::parse(set).unwrap());
-    let experiment = load("series2.yaml", text, &changes, &|_| Err(String::new())).unwrap();
+    let series = |changes: &[Override]| {
+        load("series2.yaml", text.clone(), changes, &|_| Err(String::new())).unwrap()
+    };
+    let set = |change: &str| Override::parse(change).unwrap();
+    let points = f64::from(series(&[]).points());
+    let replications = (2.0 * length * PER_SECOND / points).ceil();
+    let changes = [set("optimize=[]"), set(&format!("replications={replications}"))];
+    let experiment = series(&changes);
     let spec = Stored::new(&experiment, String::new(), String::new(), changes.to_vec());
     let intent = Intent::new(&experiment, spec, None, false);
     let cancel = AtomicBool::new(false);

@@ -1,5 +1,6 @@
 //! `run`: from a spec to a folder of results.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
@@ -8,15 +9,17 @@ use serde_json::json;
 
 use super::args::{Output, Run};
 use super::progress::{Progress, SearchProgress, cancel_on_signal};
-use super::search::{self, Searched};
+use super::search::{self, Fruitless, Searched};
 use super::{End, Loaded, Usage, complain, load_whole, print, shards};
 use crate::claims::{self, Judged};
 use crate::engine::{self, EngineError, Failed, Journal, Options, Plan, Shard};
-use crate::frame::{Cell, Intent, OpenError, Provenance, Results, Staging, Store, Table, Work};
+use crate::frame::{
+    Cell, Intent, Kept, OpenError, Provenance, Results, Staging, Store, StoreError, Table, Work,
+};
 use crate::model::KERNELS;
-use crate::optimize::Step;
+use crate::optimize::{Outcome, Step};
 use crate::report;
-use crate::spec::{Experiment, Optimize, Override, Stored};
+use crate::spec::{Experiment, Optimize, Override, Replications, Stored};
 
 /// Version of the files' columns and of the manifest.
 pub(super) const SCHEMA: u32 = 1;
@@ -74,21 +77,42 @@ pub(super) fn sweep(
     options: Options,
     output: Output,
 ) -> anyhow::Result<End> {
-    let end = sweep_in(start, experiment, &work, intent, options, output);
+    let end = open(&work, experiment, intent, None, options).and_then(|store| {
+        let end = sweep_with(start, experiment, (&work, &store), intent, options, output);
+        if end.is_err() {
+            // What can be kept is; the error that is told is the first.
+            let _ = store.flush();
+        }
+        end
+    });
     let left = work.leave();
     let end = end?;
     left.map(|()| end).map_err(anyhow::Error::from)
 }
 
-fn sweep_in(
+/// What a run came to.
+struct Findings {
+    kept: Kept,
+    /// Rows that were there before.
+    reused: u64,
+    arrivals: u64,
+    /// How long the sweep took.
+    seconds: f64,
+    failed: Vec<Failed>,
+    selected: Option<engine::Selected>,
+    optima: Vec<Outcome>,
+    fruitless: Vec<Fruitless>,
+    judged: Vec<Judged>,
+}
+
+fn sweep_with(
     start: &Start,
     experiment: &Experiment,
-    work: &Work,
+    (work, store): (&Work, &Store),
     intent: &Intent,
     options: Options,
     output: Output,
 ) -> anyhow::Result<End> {
-    let store = open(work, experiment, intent, None, options)?;
     let mut journal = search::journal(experiment, work.folder())?;
     let shown = report::shown_points(experiment);
     let keep = shown.iter().copied().chain(experiment.claimed_points()).collect();
@@ -97,43 +121,34 @@ fn sweep_in(
     let progress = Progress::new(experiment, plan.total(), output.quiet)?;
     let observe = |event: engine::Event| progress.observe(event);
     let mut sink = |output| results.take(output);
-    let failed = match &experiment.select {
-        None => engine::run(experiment, &plan, options, &store, &observe, &mut sink)
+    let simulated = match &experiment.select {
+        None => engine::run(experiment, &plan, options, store, &observe, &mut sink)
             .map(|failed| (failed, None)),
-        Some(rule) => engine::select(experiment, rule, &plan, options, &store, &observe, &mut sink)
+        Some(rule) => engine::select(experiment, rule, &plan, options, store, &observe, &mut sink)
             .map(|(failed, selected)| (failed, Some(selected))),
     };
     let arrivals = progress.finish();
-    let sweep_seconds = start.0.elapsed().as_secs_f64();
-    let (failed, selected) = match failed {
+    let seconds = start.0.elapsed().as_secs_f64();
+    let (failed, selected) = match simulated {
         Err(EngineError::Interrupted) => {
             drop(results);
-            store.flush()?;
-            return interrupted(work, &store, &plan, intent, journal.as_ref());
+            return interrupted((work, store), &plan, intent, journal.as_ref());
         }
-        Err(error) => {
-            drop(results);
-            // What can be kept is; the error that is told is the first.
-            let _ = store.flush();
-            return Err(error.into());
-        }
-        Ok(done) => done,
+        other => other?,
     };
-    let (mut staging, kept) = match results.finish() {
-        Ok(finished) => finished,
-        Err(error) => {
-            let _ = store.flush();
-            return Err(error.into());
-        }
-    };
+    let (mut staging, kept) = results.finish()?;
     if let Err(error) = store.check_all_used() {
-        store.flush()?;
         if options.fail_fast && !failed.is_empty() {
-            // It is the run that is short, and what was there before stays as it is.
+            // What was there before is more than what this run came to, so it stays as it is.
+            store.flush()?;
             name_failures(experiment, &intent.spec, &failed)?;
             return Ok(End::ReplicationsFailed);
         }
-        return Err(Usage(error.to_string()).into());
+        // Where the length of a run depends on its data, only its end tells what isn't part of it.
+        if experiment.select.is_some() || matches!(experiment.replications, Replications::Until(_))
+        {
+            return Err(Usage(error.to_string()).into());
+        }
     }
     let searched = match &mut journal {
         Some(journal) => {
@@ -147,31 +162,83 @@ fn sweep_in(
         }
         None => Searched::Done(Vec::new(), Vec::new()),
     };
-    let Searched::Done(outcomes, fruitless) = searched else {
+    let Searched::Done(optima, fruitless) = searched else {
         drop(staging);
-        return interrupted(work, &store, &plan, intent, journal.as_ref());
+        return interrupted((work, store), &plan, intent, journal.as_ref());
     };
-    if !experiment.optimize.is_empty() {
-        search::store(experiment, (&outcomes, &fruitless), &mut staging)?;
-    }
     let judge = |claim| claims::judge(experiment, claim, kept.moments.get(&claim.point));
     let judged: Vec<Judged> = experiment.claims.iter().map(judge).collect();
+    let reused = store.used();
+    let findings =
+        Findings { kept, reused, arrivals, seconds, failed, selected, optima, fruitless, judged };
+    store_tables(experiment, intent, &findings, &mut staging)?;
+    let counts = counts(experiment, &plan, &findings);
+    staging.commit(manifest(start, experiment, intent, options, (&counts, &findings)))?;
+    work.remove()?;
+    if output.json {
+        let summary = json!({
+            "name": experiment.name, "results": work.results().display().to_string(),
+            "counts": counts, "selected": findings.selected.as_ref().map(selected_json),
+            "wall_seconds": start.0.elapsed().as_secs_f64(),
+            "claims": findings.judged.iter().map(claim_json).collect::<Vec<_>>(),
+            "searches": search::optima(experiment, &findings.optima, &findings.fruitless),
+        });
+        print(&format!("{summary:#}\n"))?;
+    } else if !output.quiet {
+        print(&tables(experiment, &findings, &shown))?;
+        print(&format!("results are in {}\n", work.results().display()))?;
+    }
+    name_failures(experiment, &intent.spec, &findings.failed)?;
+    for this in &findings.fruitless {
+        complain(&anyhow::anyhow!("{}", this.sentence(experiment)))?;
+    }
+    match end(experiment, &findings.judged, &findings.failed)? {
+        End::Fine | End::ClaimFailed if !findings.fruitless.is_empty() => {
+            Ok(End::ReplicationsFailed)
+        }
+        end => Ok(end),
+    }
+}
+
+/// Writes the tables that don't grow with the number of replications.
+fn store_tables(
+    experiment: &Experiment,
+    intent: &Intent,
+    findings: &Findings,
+    staging: &mut Staging,
+) -> Result<(), StoreError> {
+    let Findings { failed, optima, fruitless, judged, .. } = findings;
+    if !experiment.optimize.is_empty() {
+        search::store(experiment, (optima, fruitless), staging)?;
+    }
     if !judged.is_empty() {
-        claims::table(&judged).write(&mut staging, "claims.csv")?;
+        claims::table(judged).write(staging, "claims.csv")?;
     }
     if !failed.is_empty() {
-        failures(experiment, &intent.spec, &failed).write(&mut staging, "failures.csv")?;
+        failures(experiment, &intent.spec, failed).write(staging, "failures.csv")?;
     }
-    let seconds = start.0.elapsed().as_secs_f64();
-    let reused = store.used();
-    let count = json!({
+    Ok(())
+}
+
+fn counts(experiment: &Experiment, plan: &Plan, findings: &Findings) -> serde_json::Value {
+    let Findings { kept, reused, arrivals, failed, optima, judged, .. } = findings;
+    json!({
         "points": experiment.points(), "replications": plan.most(),
         "rows": kept.rows, "reused": reused, "failed": failed.len(), "arrivals": arrivals,
-        "search_replications": search::replications(&outcomes),
+        "search_replications": search::replications(optima),
         "claims": judged.len(), "claims_failed": judged.iter().filter(|claim| !claim.passed).count(),
-    });
+    })
+}
+
+fn manifest(
+    start: &Start,
+    experiment: &Experiment,
+    intent: &Intent,
+    options: Options,
+    (counts, findings): (&serde_json::Value, &Findings),
+) -> serde_json::Value {
     let provenance = Provenance::new(experiment);
-    let committed = staging.commit(json!({
+    json!({
         "schema": SCHEMA,
         "name": experiment.name,
         "spec_hash": provenance.spec_hash,
@@ -180,62 +247,41 @@ fn sweep_in(
         "kernels": KERNELS,
         "version": provenance.version,
         "commit": env!("BALANCELAB_COMMIT"),
-        "counts": count,
-        "selected": selected.as_ref().map(selected_json),
+        "counts": counts,
+        "selected": findings.selected.as_ref().map(selected_json),
         "finished": unix_time(),
-        "wall_seconds": seconds,
+        "wall_seconds": start.0.elapsed().as_secs_f64(),
         "cpu_seconds": start.1.elapsed().as_secs_f64(),
         "threads": threads(options.threads),
         "overrides": intent.spec.overrides.iter().map(|change| &change.flag).collect::<Vec<_>>(),
         "spec": experiment.text,
-    }));
-    if let Err(error) = committed {
-        let _ = store.flush();
-        return Err(error.into());
+    })
+}
+
+/// Returns what the terminal shows of a run.
+fn tables(experiment: &Experiment, findings: &Findings, shown: &BTreeSet<u32>) -> String {
+    let Findings { kept, selected, optima, judged, .. } = findings;
+    let mut text = format!("{}\n", headline(experiment, findings));
+    text += &report::results(experiment, kept, shown);
+    if let (Some(rule), Some(selected)) = (&experiment.select, selected) {
+        text += &report::selected(experiment, rule, selected);
     }
-    work.remove()?;
-    let folder = work.results().display();
-    if output.json {
-        let summary = json!({
-            "name": experiment.name, "results": folder.to_string(), "counts": count,
-            "selected": selected.as_ref().map(selected_json), "wall_seconds": seconds, "claims": judged.iter().map(claim_json).collect::<Vec<_>>(),
-            "searches": search::optima(experiment, &outcomes, &fruitless),
-        });
-        print(&format!("{summary:#}\n"))?;
-    } else if !output.quiet {
-        print(&format!(
-            "{}\n",
-            headline(experiment, (kept.rows, reused), arrivals, sweep_seconds)
-        ))?;
-        print(&report::results(experiment, &kept, &shown))?;
-        if let (Some(rule), Some(selected)) = (&experiment.select, &selected) {
-            print(&report::selected(experiment, rule, selected))?;
-        }
-        print(&report::comparisons(experiment, &kept))?;
-        print(&report::searches(experiment, &outcomes))?;
-        if !judged.is_empty() {
-            print(&format!("\n{}", report::claims(experiment, &judged)))?;
-        }
-        print(&format!("results are in {folder}\n"))?;
+    text += &report::comparisons(experiment, kept);
+    text += &report::searches(experiment, optima);
+    if !judged.is_empty() {
+        text += &format!("\n{}", report::claims(experiment, judged));
     }
-    name_failures(experiment, &intent.spec, &failed)?;
-    for this in &fruitless {
-        complain(&anyhow::anyhow!("{}", this.sentence(experiment)))?;
-    }
-    match end(experiment, &judged, &failed)? {
-        End::Fine | End::ClaimFailed if !fruitless.is_empty() => Ok(End::ReplicationsFailed),
-        end => Ok(end),
-    }
+    text
 }
 
 /// Says what an interrupted run leaves, and how it goes on.
 fn interrupted(
-    work: &Work,
-    store: &Store,
+    (work, store): (&Work, &Store),
     plan: &Plan,
     intent: &Intent,
     journal: Option<&Journal>,
 ) -> anyhow::Result<End> {
+    store.flush()?;
     if store.safe() == 0 && journal.is_none_or(Journal::is_empty) {
         work.clear()?;
         complain(&anyhow::anyhow!("interrupted before the first replication was done"))?;
@@ -289,15 +335,11 @@ pub(super) fn end(
 }
 
 /// Returns one line that says what the sweep ran.
-fn headline(
-    experiment: &Experiment,
-    (rows, reused): (u64, u64),
-    arrivals: u64,
-    seconds: f64,
-) -> String {
+fn headline(experiment: &Experiment, findings: &Findings) -> String {
+    let Findings { kept: Kept { rows, .. }, reused, arrivals, seconds, .. } = findings;
     let before = match reused {
         0 => String::new(),
-        reused => format!(" ({} were there)", report::grouped(reused as f64)),
+        _ => format!(" ({} were there)", report::grouped(*reused as f64)),
     };
     format!(
         "{}: {} points × {}{} = {} rows{before}, {} arrivals in {seconds:.1} s",
@@ -305,8 +347,8 @@ fn headline(
         report::grouped(f64::from(experiment.points())),
         experiment.replications,
         if experiment.select.is_some() { " at the most" } else { "" },
-        report::grouped(rows as f64),
-        report::grouped(arrivals as f64),
+        report::grouped(*rows as f64),
+        report::grouped(*arrivals as f64),
     )
 }
 

@@ -63,7 +63,7 @@ fn shards_are_the_plan_cut_into_even_parts() {
     ] {
         let experiment = experiment(&text);
         let whole = Plan::all(&experiment);
-        for of in (1..=balancelab::engine::most_shards(&experiment).unwrap()).step_by(7) {
+        for of in (1..=engine::most_shards(&experiment).unwrap()).step_by(7) {
             let mut jobs = Vec::new();
             let mut arrivals: Vec<f64> = Vec::new();
             for number in 1..=of {
