@@ -128,6 +128,11 @@ fn an_interrupted_run_says_how_it_goes_on() {
         assert!(!place.path("cut/replications.parquet").exists());
         let status = place.run(&["status", "cut"]);
         assert_eq!(status.code, Some(3), "{}", status.err);
+        // As many as it said it had kept.
+        let number = |text: &str| text.rsplit(": ").next().unwrap().replace(' ', "");
+        let told = said.split_once(" of 30 000").map(|(before, _)| number(before));
+        let found = status.out.split_once(" replications are kept").unwrap().0;
+        assert!(signals.len() == 2 || told.unwrap() == number(found), "{said}{}", status.out);
         assert!(status.out.contains("`balancelab run cut` goes on"), "{}", status.out);
         // By the folder's name too, whatever became of the spec's file.
         place.fine(&["run", "cut", "--quiet"]);

@@ -261,31 +261,45 @@ fn shards_of_different_plans_are_not_mixed() {
     assert!(plan.contains("in 5 shards of about"), "{plan}");
 }
 
-/// A shard that is killed goes on from where it was.
+/// A shard that is killed or asked to stop goes on from where it was.
 #[cfg(unix)]
 #[test]
-fn a_killed_shard_keeps_its_rows() {
+fn a_stopped_shard_keeps_its_rows() {
     let place = Place::new();
     place.write("parts.yaml", &SPEC.replace("replications: 23", "replications: 20000"));
-    let arguments = ["parts.yaml", "--quiet", "--out", "a", "--shard", "2/2"];
-    let mut run = place.command(&arguments).spawn().unwrap();
-    let is_rows = |name: &str| name.starts_with("rows-000002-");
-    let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    let rows = || {
-        let list = std::fs::read_dir(place.path("a/unfinished")).into_iter().flatten().flatten();
-        list.filter(|entry| is_rows(&entry.file_name().to_string_lossy())).count()
-    };
-    while rows() == 0 {
-        assert!(std::time::Instant::now() < limit);
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    run.kill().unwrap();
-    run.wait().unwrap();
-    assert_eq!(place.run(&["status", "a", "--missing"]).out, "1-2\n");
-    place.fine(&arguments);
-    assert_eq!(rows(), 0);
-    place.fine(&["parts.yaml", "--quiet", "--out", "a", "--shard", "1/2"]);
-    place.fine(&["merge", "a", "--quiet"]);
     place.fine(&["parts.yaml", "--quiet", "--out", "one"]);
-    assert_equal(&place, "one", "a");
+    for signal in ["KILL", "TERM"] {
+        let arguments = ["parts.yaml", "--quiet", "--out", signal, "--shard", "2/2"];
+        let unfinished = place.path(&format!("{signal}/unfinished"));
+        let kept = || -> usize {
+            let list = std::fs::read_dir(&unfinished).into_iter().flatten().flatten();
+            let files = list
+                .filter(|entry| entry.file_name().to_string_lossy().starts_with("rows-000002-"));
+            files.map(|entry| crate::program::parquet(&entry.path()).height()).sum()
+        };
+        let mut command = place.command(&arguments);
+        let run = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while kept() == 0 {
+            assert!(std::time::Instant::now() < limit);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let mut kill = std::process::Command::new("kill");
+        assert!(kill.args(["-s", signal, &run.id().to_string()]).status().unwrap().success());
+        let output = run.wait_with_output().unwrap();
+        if signal == "TERM" {
+            assert_eq!(output.status.code(), Some(130));
+            let said = String::from_utf8(output.stderr).unwrap();
+            let rows = balancelab::report::grouped(kept() as f64);
+            let expected = format!("interrupted: {rows} of 66 666 replications of shard 2/2");
+            assert!(said.contains(&expected), "{said}");
+        }
+        assert!(kept() > 0);
+        assert_eq!(place.run(&["status", signal, "--missing"]).out, "1-2\n");
+        place.fine(&arguments);
+        assert_eq!(kept(), 0);
+        place.fine(&["parts.yaml", "--quiet", "--out", signal, "--shard", "1/2"]);
+        place.fine(&["merge", signal, "--quiet"]);
+        assert_equal(&place, "one", signal);
+    }
 }
