@@ -255,6 +255,7 @@ fn complain(error: &anyhow::Error) -> anyhow::Result<()> {
 fn classify(error: &anyhow::Error) -> End {
     let storage = |error: &engine::EngineError<StoreError>| match error {
         engine::EngineError::Interrupted => End::Interrupted,
+        engine::EngineError::Failed(_) => End::ReplicationsFailed,
         engine::EngineError::Threads(_) | engine::EngineError::Sink(_) => End::Storage,
     };
     if let Some(error) = error.downcast_ref() {

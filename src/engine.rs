@@ -54,7 +54,7 @@ const WAVE_TIME: Duration = Duration::from_millis(500);
 pub struct Options<'a> {
     /// Number of threads; one a core where 0.
     pub threads: usize,
-    /// Whether the first failure ends the run.
+    /// Whether the first failure ends the run, whose rows are then not all there.
     pub fail_fast: bool,
     /// Set from outside to end the run.
     pub cancel: &'a AtomicBool,
@@ -104,6 +104,9 @@ pub enum Event<'a> {
 pub enum EngineError<E> {
     #[error("interrupted")]
     Interrupted,
+    /// [`Options::fail_fast`], and what failed until all threads had ended.
+    #[error("a replication failed")]
+    Failed(Vec<Failed>),
     #[error("can't start threads: {0}")]
     Threads(String),
     #[error(transparent)]
@@ -115,7 +118,8 @@ pub enum EngineError<E> {
 /// A part of a plan has no theory: its [`Output::Begin`] come without values.
 ///
 /// # Errors
-/// [`EngineError`]: the run was cancelled, the sink or the store gave up, or there are no threads.
+/// [`EngineError`]: the run was cancelled or ended by a failure, the sink or the store gave up, or
+/// there are no threads.
 pub fn run<E: Send>(
     experiment: &Experiment,
     plan: &Plan,
@@ -255,7 +259,7 @@ fn execute<P, E: Send>(
         let least = 8 * pool.current_num_threads();
         wave_len = (wave_len as f64 * speed.min(8.0)) as usize;
         wave_len = wave_len.clamp(least, MAX_WAVE.max(least));
-        stop.check()?;
+        stop.check(blocks.iter().flatten())?;
         // Blocks come in the order of the points at work, several to a point.
         let mut position = 0;
         for (point, rows) in owners.into_iter().zip(blocks) {
@@ -279,9 +283,6 @@ fn execute<P, E: Send>(
             }
             observe(Event::Done { spared: plan.range(first.point).end - first.begun });
             active.pop_front();
-        }
-        if stop.now() {
-            return Ok(failures);
         }
     }
 }
@@ -317,11 +318,10 @@ mod tests {
     fn run_all(
         plan: &Plan,
         threads: usize,
-        fail_fast: bool,
         replicate: impl Fn(&u32, u32) -> Result<Vec<f64>, Failure> + Sync,
     ) -> (Vec<(u32, u32)>, Vec<Failed>) {
         let cancel = AtomicBool::new(false);
-        let options = Options { threads, fail_fast, cancel: &cancel };
+        let options = Options { threads, fail_fast: false, cancel: &cancel };
         let mut rows = Vec::new();
         let mut sink = |output: Output| -> Result<(), ()> {
             if let Output::Row(row) = output {
@@ -340,7 +340,7 @@ mod tests {
         let plan = plan(40, 13);
         let expected: Vec<_> = (0..40).flat_map(|p| (0..13).map(move |r| (p, r))).collect();
         for threads in [1, 2, 8] {
-            let (rows, failures) = run_all(&plan, threads, false, |_, _| Ok(vec![1.0]));
+            let (rows, failures) = run_all(&plan, threads, |_, _| Ok(vec![1.0]));
             assert_eq!((rows, failures), (expected.clone(), vec![]));
         }
     }
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn a_panic_and_an_error_cost_their_own_replications_only() {
         let (rows, failures) =
-            run_all(&plan(3, 5), 2, false, |&point, replication| match (point, replication) {
+            run_all(&plan(3, 5), 2, |&point, replication| match (point, replication) {
                 (1, 2) => panic!("on purpose {replication}"),
                 (2, 0) => Err(Failure::TooManyArrivals { cap: 7 }),
                 _ => Ok(vec![0.0]),
@@ -391,9 +391,36 @@ mod tests {
 
     #[test]
     fn fail_fast_ends_the_run_at_the_first_failure() {
-        let fails = |_: &u32, _| Err(Failure::TooManyArrivals { cap: 7 });
-        let (rows, failures) = run_all(&plan(1000, 100), 2, true, fails);
-        assert!(rows.is_empty() && (1..=2).contains(&failures.len()), "{}", failures.len());
+        let cancel = AtomicBool::new(false);
+        let options = Options { threads: 2, fail_fast: true, cancel: &cancel };
+        let work = work(|&point: &u32, _| match point {
+            500 => Err(Failure::TooManyArrivals { cap: 7 }),
+            _ => Ok(vec![]),
+        });
+        let mut points = 0;
+        let mut sink = |output: Output| -> Result<(), ()> {
+            points += u32::from(matches!(output, Output::Begin { .. }));
+            Ok(())
+        };
+        let plan = plan(1000, 100);
+        let end = execute(&plan, options, work, &|_| true, &NoStore, &|_| {}, &mut sink);
+        let Err(EngineError::Failed(failed)) = end else { panic!("{end:?}") };
+        assert!((1..=2).contains(&failed.len()) && failed[0].point == 500, "{failed:?}");
+        assert!(points <= 500, "{points}");
+    }
+
+    /// However late a signal comes, what is not all of the plan is never returned as a whole run.
+    #[test]
+    fn cancelling_while_rows_are_handed_on_ends_the_run() {
+        let cancel = AtomicBool::new(false);
+        let options = Options { threads: 2, fail_fast: false, cancel: &cancel };
+        let mut sink = |_: Output| -> Result<(), ()> {
+            cancel.store(true, Ordering::Relaxed);
+            Ok(())
+        };
+        let work = work(|_: &u32, _| Ok(vec![]));
+        let end = execute(&plan(1000, 100), options, work, &|_| true, &NoStore, &|_| {}, &mut sink);
+        assert!(matches!(end, Err(EngineError::Interrupted)), "{end:?}");
     }
 
     #[test]

@@ -134,16 +134,20 @@ fn sweep_with(
             drop(results);
             return interrupted((work, store), &plan, intent, journal.as_ref());
         }
+        Err(EngineError::Failed(failed)) => {
+            drop(results);
+            store.flush()?;
+            name_failures(experiment, &intent.spec, &failed, "")?;
+            complain(&anyhow::anyhow!(
+                "stopped at a failure: {}; without --fail-fast it is passed over",
+                goes_on(store, &plan, intent)
+            ))?;
+            return Ok(End::ReplicationsFailed);
+        }
         other => other?,
     };
     let (mut staging, kept) = results.finish()?;
     if let Err(error) = store.check_all_used() {
-        if options.fail_fast && !failed.is_empty() {
-            // What was there before is more than what this run came to, so it stays as it is.
-            store.flush()?;
-            name_failures(experiment, &intent.spec, &failed)?;
-            return Ok(End::ReplicationsFailed);
-        }
         // Where the length of a run depends on its data, only its end tells what isn't part of it.
         if experiment.select.is_some() || matches!(experiment.replications, Replications::Until(_))
         {
@@ -188,7 +192,7 @@ fn sweep_with(
         print(&tables(experiment, &findings, &shown))?;
         print(&format!("results are in {}\n", work.results().display()))?;
     }
-    name_failures(experiment, &intent.spec, &findings.failed)?;
+    name_failures(experiment, &intent.spec, &findings.failed, "; failures.csv names them")?;
     for this in &findings.fruitless {
         complain(&anyhow::anyhow!("{}", this.sentence(experiment)))?;
     }
@@ -287,20 +291,26 @@ fn interrupted(
         complain(&anyhow::anyhow!("interrupted before the first replication was done"))?;
         return Ok(End::Interrupted);
     }
-    let safe = report::grouped(store.safe() as f64);
-    let total = report::grouped(plan.total() as f64);
     let searched = match journal {
         Some(journal) if !journal.is_empty() => {
-            format!(", and {} evaluations of searches", report::grouped(journal.len() as f64))
+            let count = report::grouped(journal.len() as f64);
+            format!("{count} evaluations of searches and ")
         }
         _ => String::new(),
     };
-    let without = if intent.fresh { ", without --fresh" } else { "" };
-    complain(&anyhow::anyhow!(
-        "interrupted: {safe} of {total} replications are kept{searched}; run the same \
-         again{without}, and it goes on from there"
-    ))?;
+    complain(&anyhow::anyhow!("interrupted: {searched}{}", goes_on(store, plan, intent)))?;
     Ok(End::Interrupted)
+}
+
+/// Says how a run goes on that was stopped.
+fn goes_on(store: &Store, plan: &Plan, intent: &Intent) -> String {
+    let safe = report::grouped(store.safe() as f64);
+    let total = report::grouped(plan.total() as f64);
+    let without = if intent.fresh { ", without --fresh" } else { "" };
+    format!(
+        "{safe} of {total} replications are kept; run the same again{without}, and it goes on from \
+         there"
+    )
 }
 
 /// Returns how a run ends, and names the claims that failed.
@@ -387,11 +397,13 @@ fn failures(experiment: &Experiment, spec: &Stored, failed: &[Failed]) -> Table 
     Table { columns, rows: rows.collect() }
 }
 
-/// Names failed replications on stderr, each with the command that reruns it.
+/// Names failed replications on stderr, each with the command that reruns it, and says of those
+/// that would be too many where they are.
 pub(super) fn name_failures(
     experiment: &Experiment,
     spec: &Stored,
     failed: &[Failed],
+    others: &str,
 ) -> anyhow::Result<()> {
     for failed in failed.iter().take(NAMED_FAILURES) {
         let policy = experiment.design.point(failed.point).policy;
@@ -406,7 +418,7 @@ pub(super) fn name_failures(
     }
     if failed.len() > NAMED_FAILURES {
         let more = failed.len() - NAMED_FAILURES;
-        complain(&anyhow::anyhow!("{more} more replications failed; failures.csv names them"))?;
+        complain(&anyhow::anyhow!("{more} more replications failed{others}"))?;
     }
     Ok(())
 }

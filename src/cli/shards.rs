@@ -74,6 +74,16 @@ fn run_in(
             ))?;
             return Ok(End::Interrupted);
         }
+        Err(EngineError::Failed(failed)) => {
+            drop(writer);
+            store.flush()?;
+            name_failures(experiment, &intent.spec, &failed, "")?;
+            complain(&anyhow::anyhow!(
+                "shard {shard} is stopped at a failure, and not complete; without --fail-fast it \
+                 is passed over"
+            ))?;
+            return Ok(End::ReplicationsFailed);
+        }
         Err(error) => {
             drop(writer);
             // What can be kept is; the error that is told is the first.
@@ -92,7 +102,7 @@ fn run_in(
     if !args.output.quiet {
         print(&format!("shard {shard} is in {}\n", path.display()))?;
     }
-    name_failures(experiment, &intent.spec, &failed)?;
+    name_failures(experiment, &intent.spec, &failed, "")?;
     Ok(if failed.is_empty() { End::Fine } else { End::ReplicationsFailed })
 }
 

@@ -43,6 +43,10 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
                 complain(&anyhow::anyhow!("interrupted"))?;
                 return Ok(End::Interrupted);
             }
+            Err(EngineError::Failed(failed)) => {
+                name_failures(experiment, stored, &failed, "")?;
+                return Ok(End::ReplicationsFailed);
+            }
             other => other?,
         };
         let judge = |claim| claims::judge(experiment, claim, moments.get(&claim.point));
@@ -70,7 +74,7 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
                 print(&format!("{}\n", report::claims(experiment, &judged)))?;
             }
         }
-        name_failures(experiment, stored, &failed)?;
+        name_failures(experiment, stored, &failed, "")?;
         let end = end(experiment, &judged, &failed)?;
         if end as u8 > worst as u8 {
             worst = end;

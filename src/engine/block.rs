@@ -43,15 +43,22 @@ impl<'a, E> Stop<'a, E> {
         self.stuck.store(true, Ordering::Relaxed);
     }
 
-    /// Returns why blocks may have ended early, if they may.
-    pub(super) fn check(&self) -> Result<(), EngineError<E>> {
+    /// Returns why blocks, with these results, may have ended early, if they may.
+    pub(super) fn check<'r>(
+        &self,
+        results: impl Iterator<Item = &'r Result<Output, Failed>>,
+    ) -> Result<(), EngineError<E>> {
         if let Some(error) = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(EngineError::Sink(error));
         }
-        match self.options.cancel.load(Ordering::Relaxed) {
-            true => Err(EngineError::Interrupted),
-            false => Ok(()),
+        if self.options.cancel.load(Ordering::Relaxed) {
+            return Err(EngineError::Interrupted);
         }
+        if self.options.fail_fast && self.failed.load(Ordering::Relaxed) {
+            let failed = results.filter_map(|result| result.as_ref().err().cloned());
+            return Err(EngineError::Failed(failed.collect()));
+        }
+        Ok(())
     }
 }
 

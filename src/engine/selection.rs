@@ -69,7 +69,7 @@ pub fn select<E: Send>(
             let run = |(system, block)| (system, run_block(&work, block, &stop, store, observe));
             blocks.into_par_iter().with_max_len(1).map(run).collect()
         });
-        stop.check()?;
+        stop.check(outputs.iter().flat_map(|(_, results)| results))?;
         let mut rows: Vec<BTreeMap<u32, Result<Output, Failed>>> =
             (0..plan.points.len()).map(|_| BTreeMap::new()).collect();
         for (system, outputs) in outputs {
@@ -106,7 +106,7 @@ pub fn select<E: Send>(
                 break;
             }
         }
-        if !failures.is_empty() || without_value.is_some() || stop.now() {
+        if !failures.is_empty() || without_value.is_some() {
             break;
         }
     }

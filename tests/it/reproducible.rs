@@ -201,5 +201,18 @@ fn failed_replications_are_listed_with_their_replay_and_cost_no_other() {
     assert!(again.err.contains("more than 1340 arrivals"), "{}", again.err);
     let fast = place.run(&[&["small.yaml", "--out", "c", "--fail-fast"], &cap[..]].concat());
     assert_eq!(fast.code, Some(3));
-    assert!(place.bytes("c/failures.csv").len() < failures.len());
+    assert!(fast.err.contains("replications are kept; run the same again"), "{}", fast.err);
+    // What is not whole is no result; but it is what the whole one begins with.
+    assert!(!place.path("c/replications.parquet").exists());
+    let again = place.run(&[&["small.yaml", "--quiet", "--out", "c"], &cap[..]].concat());
+    assert_eq!(again.code, Some(3));
+    for file in ["replications.parquet", "failures.csv"] {
+        assert!(place.bytes(&format!("a/{file}")) == place.bytes(&format!("c/{file}")), "{file}");
+    }
+    // Where more was there, it stays.
+    place.run(&[&["small.yaml", "--out", "a", "--fail-fast"], &cap[..]].concat());
+    assert!(place.bytes("a/failures.csv") == failures.as_bytes());
+    let shard = ["small.yaml", "--out", "d", "--shard", "1/1", "--fail-fast"];
+    assert_eq!(place.run(&[&shard[..], &cap[..]].concat()).code, Some(3));
+    assert_eq!(place.run(&["status", "d", "--missing"]).out, "1\n");
 }

@@ -107,6 +107,32 @@ fn killed_at_200_moments_a_run_ends_in_the_same_bytes() {
     assert!(reused > 0, "{ends} ends, and no row was kept");
 }
 
+/// A signal that comes while rows are written, not made, doesn't end a run as if it were whole.
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_stopped_while_it_writes_is_not_taken_for_a_whole_one() {
+    let place = Place::new();
+    // Replications of some 30 requests: storing them takes longer.
+    let text = SPEC.replace("horizon: 2000", "horizon: 30").replace("[6, 7]", "[6, 7, 8, 9]");
+    place.write("tiny.yaml", &text.replace("replications: 3000", "replications: 20000"));
+    for milliseconds in [300, 500, 700, 900] {
+        let folder = format!("cut{milliseconds}");
+        let arguments = ["tiny.yaml", "--quiet", "--out", &folder, "--threads", "2"];
+        let run = place.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        let mut kill = std::process::Command::new("kill");
+        let _ = kill.args(["-TERM", &run.id().to_string()]).status();
+        let output = run.wait_with_output().unwrap();
+        match output.status.code() {
+            Some(130) => assert!(!place.path(&folder).join("manifest.json").exists()),
+            code => {
+                assert_eq!(code, Some(0));
+                assert_eq!(count(&place, &folder, "rows"), 4 * 5 * 20000);
+            }
+        }
+    }
+}
+
 /// The first Ctrl-C ends a run in order, a second one at once; both leave what was done.
 #[cfg(unix)]
 #[test]
