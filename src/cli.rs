@@ -192,11 +192,12 @@ fn load_whole(args: &SpecArgs) -> anyhow::Result<Loaded> {
         let help = format!("`{name}` must be a YAML file; see experiments/quickstart.yaml");
         SpecError::file(&name, message, Some(help))
     })?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    // Absolute, since whoever goes on with the run may do so from elsewhere.
+    let folder = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = folder.parent().unwrap_or(Path::new("")).to_owned();
     let overrides = args.changes.overrides().map_err(Usage)?;
     let experiment = spec::load(&name, text, &overrides, &reader(&folder))?;
-    let folder = std::path::absolute(&folder).unwrap_or(folder).display().to_string();
-    let stored = Stored::new(&experiment, name, folder, overrides);
+    let stored = Stored::new(&experiment, name, folder.display().to_string(), overrides);
     let folder = Path::new("results").join(&experiment.name);
     Ok(Loaded { experiment, stored, folder })
 }
@@ -204,17 +205,16 @@ fn load_whole(args: &SpecArgs) -> anyhow::Result<Loaded> {
 /// Reads the spec of an unfinished run as it was when the run began, and changes it further.
 fn unfinished(args: &SpecArgs) -> anyhow::Result<Loaded> {
     let folder = args.spec.clone();
-    let Some(intent) = Work::at(&folder).intent() else {
+    let Some(mut intent) = Work::at(&folder).intent()? else {
         return Err(Usage(format!(
             "{} is a folder without an unfinished run; name a spec, such as my.yaml",
             folder.display()
         ))
         .into());
     };
-    let mut stored = intent.spec;
-    stored.overrides.extend(args.changes.overrides().map_err(Usage)?);
-    let experiment = stored.load(&reader(Path::new(&stored.folder)))?;
-    Ok(Loaded { experiment, stored, folder })
+    intent.spec.overrides.extend(args.changes.overrides().map_err(Usage)?);
+    let experiment = intent.load()?;
+    Ok(Loaded { experiment, stored: intent.spec, folder })
 }
 
 /// Returns what reads the files that a spec in a folder names.
@@ -232,6 +232,16 @@ fn read_spec(path: &Path) -> Result<String, String> {
     }
     let content = std::fs::read(path).map_err(said)?;
     String::from_utf8(content).map_err(|_| "the spec is no UTF-8 text".to_owned())
+}
+
+/// Returns a word for the shell.
+fn quoted(word: impl std::fmt::Display) -> String {
+    let word = word.to_string();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word;
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Prints to stdout; a reader that left is an error that ends the program quietly.

@@ -8,6 +8,8 @@
 
 mod columns;
 mod comparisons;
+mod index;
+mod intent;
 mod long;
 mod results;
 mod rows;
@@ -18,30 +20,65 @@ mod table;
 mod work;
 
 pub use comparisons::{Best, Comparison};
+pub use intent::Intent;
 pub use results::{Kept, Provenance, Results, verdict, z};
-pub use shard::{ShardWriter, is_whole, kept, missing};
+pub use shard::{ShardWriter, finished_shard, kept, missing};
 pub use staging::Staging;
 pub use store::{OpenError, Store};
 pub use table::{Cell, Table};
-pub use work::{Intent, UNFINISHED, Work};
+pub use work::{UNFINISHED, Work};
+
+use std::path::Path;
 
 /// Name of the file of all rows.
 const REPLICATIONS: &str = "replications.parquet";
 
-/// Why results can't be stored.
+/// Why results can't be stored, or rows not be read.
 #[derive(Debug, thiserror::Error)]
-#[error("can't write {path}: {message}")]
+#[error("can't {action} {path}: {message}")]
 pub struct StoreError {
-    pub path: String,
-    pub message: String,
+    action: &'static str,
+    path: String,
+    message: String,
 }
 
 impl StoreError {
-    fn new(path: &std::path::Path, error: impl std::fmt::Display) -> Self {
+    /// Something can't be written.
+    pub fn new(path: &Path, error: impl std::fmt::Display) -> Self {
+        StoreError::of("write", path, error)
+    }
+
+    fn reading(path: &Path, error: impl std::fmt::Display) -> Self {
+        StoreError::of("read", path, error)
+    }
+
+    fn of(action: &'static str, path: &Path, error: impl std::fmt::Display) -> Self {
         let said = error.to_string();
         // Polars wraps what the system said in words about parquet.
         let said = said.rsplit("IO error: ").next().unwrap_or_default();
-        let remedy = "make room or rights there, or choose another folder with --out";
-        StoreError { path: path.display().to_string(), message: format!("{said}; {remedy}") }
+        let path = path.display().to_string();
+        StoreError { action, path, message: format!("{said}; {}", remedy(said)) }
+    }
+
+    /// Another process is at work in a folder.
+    fn busy(folder: &Path) -> Self {
+        let message = "another run is at work in this folder; wait for it, or choose another \
+                       folder with --out";
+        let path = folder.display().to_string();
+        StoreError { action: "use", path, message: message.to_owned() }
+    }
+}
+
+/// Returns what may help against what the system said.
+fn remedy(said: &str) -> &'static str {
+    let is = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
+    if is(&["No space left", "quota exceeded"]) {
+        "make room there, or choose another folder with --out"
+    } else if is(&["Permission denied", "Read-only", "not permitted"]) {
+        "get the right to do so, or choose another folder with --out"
+    } else if is(&["No such file"]) {
+        "if it was moved or removed meanwhile, run again"
+    } else {
+        "choose another folder with --out"
     }
 }

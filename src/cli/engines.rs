@@ -16,7 +16,7 @@ use std::process::Command;
 use anyhow::Context;
 use script::{hyperqueue_script, slurm_script};
 
-use super::Usage;
+use super::{Usage, quoted};
 use crate::report;
 
 /// Slurm's own default of `MaxArraySize`, assumed where a dry run can't ask.
@@ -418,15 +418,6 @@ fn job_id(call: &Call, said: &str) -> Result<String, EngineError> {
 /// Returns a path for a name of Slurm's, in which a percent sign has a meaning.
 fn pattern(path: &str) -> String {
     path.replace('%', "%%")
-}
-
-/// Returns a word for the shell.
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

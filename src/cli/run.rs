@@ -1,7 +1,6 @@
 //! `run`: from a spec to a folder of results.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use cpu_time::ProcessTime;
@@ -10,7 +9,7 @@ use serde_json::json;
 use super::args::{Output, Run};
 use super::progress::{Progress, SearchProgress, cancel_on_signal};
 use super::search::{self, Fruitless, Searched};
-use super::{End, Loaded, Usage, complain, load_whole, print, shards};
+use super::{End, Loaded, Usage, complain, load_whole, print, quoted, shards};
 use crate::claims::{self, Judged};
 use crate::engine::{self, EngineError, Failed, Journal, Options, Plan, Shard};
 use crate::frame::{
@@ -61,11 +60,26 @@ pub(super) fn open<'a>(
     for line in said {
         complain(&anyhow::anyhow!("{line}"))?;
     }
-    store.map_err(|error| match error {
-        OpenError::Foreign(why) => Usage(why).into(),
+    store.map_err(|error| refusal(error, work, shard))
+}
+
+/// Returns what the user is told when what is there can't be used.
+fn refusal(error: OpenError, work: &Work, shard: Option<Shard>) -> anyhow::Error {
+    match error {
+        OpenError::Foreign { why, unfinished } => {
+            let mut remedy = match shard {
+                None => "--fresh discards them, --out DIR keeps both".to_owned(),
+                Some(_) => "choose another folder with --out".to_owned(),
+            };
+            if unfinished {
+                let folder = work.folder().display();
+                remedy += &format!("; removing {folder} discards what an unfinished run has kept");
+            }
+            Usage(format!("{why}\n{remedy}")).into()
+        }
         OpenError::Store(error) => error.into(),
         OpenError::Engine(error) => error.into(),
-    })
+    }
 }
 
 /// Runs all of an experiment that isn't there yet, and puts its results in place.
@@ -120,7 +134,18 @@ fn sweep_with(
     let plan = Plan::all(experiment);
     let progress = Progress::new(experiment, plan.total(), output.quiet)?;
     let observe = |event: engine::Event| progress.observe(event);
-    let mut sink = |output| results.take(output);
+    // How many replications a point has, where that depends on what they are.
+    let is_open =
+        experiment.select.is_some() || matches!(experiment.replications, Replications::Until(_));
+    let mut reached = vec![0; if is_open { experiment.points() as usize } else { 0 }];
+    let mut sink = |output| {
+        if let engine::Output::Row(row) = &output
+            && let Some(reached) = reached.get_mut(row.point as usize)
+        {
+            *reached = row.replication + 1;
+        }
+        results.take(output)
+    };
     let simulated = match &experiment.select {
         None => engine::run(experiment, &plan, options, store, &observe, &mut sink)
             .map(|failed| (failed, None)),
@@ -147,12 +172,19 @@ fn sweep_with(
         other => other?,
     };
     let (mut staging, kept) = results.finish()?;
-    if let Err(error) = store.check_all_used() {
-        // Where the length of a run depends on its data, only its end tells what isn't part of it.
-        if experiment.select.is_some() || matches!(experiment.replications, Replications::Until(_))
-        {
-            return Err(Usage(error.to_string()).into());
-        }
+    if is_open {
+        // Only its end tells what isn't part of it.
+        store.check_reached(&reached, options).map_err(|error| match error {
+            OpenError::Foreign { why, unfinished } => {
+                let folder = work.folder().display();
+                let why = format!(
+                    "{why}\n{folder} keeps what this run made; moved to another folder, which \
+                     --out names, it is used there"
+                );
+                refusal(OpenError::Foreign { why, unfinished }, work, None)
+            }
+            error => refusal(error, work, None),
+        })?;
     }
     let searched = match &mut journal {
         Some(journal) => {
@@ -172,7 +204,8 @@ fn sweep_with(
     };
     let judge = |claim| claims::judge(experiment, claim, kept.moments.get(&claim.point));
     let judged: Vec<Judged> = experiment.claims.iter().map(judge).collect();
-    let reused = store.used();
+    // A selection asks for more than it takes.
+    let reused = store.used().min(kept.rows + failed.len() as u64);
     let findings =
         Findings { kept, reused, arrivals, seconds, failed, selected, optima, fruitless, judged };
     store_tables(experiment, intent, &findings, &mut staging)?;
@@ -246,6 +279,7 @@ fn manifest(
         "schema": SCHEMA,
         "name": experiment.name,
         "spec_hash": provenance.spec_hash,
+        "plan": intent.plan,
         "seed": experiment.seed,
         "generator": provenance.generator,
         "kernels": KERNELS,
@@ -424,21 +458,14 @@ pub(super) fn name_failures(
 }
 
 fn replay_line(spec: &Stored, failed: &Failed) -> String {
-    let mut line = format!("balancelab replay {}", quoted(Path::new(&spec.name)));
+    let mut line = format!("balancelab replay {}", quoted(&spec.name));
     for Override { flag, .. } in &spec.overrides {
         line += &match flag.strip_prefix("--set ") {
-            Some(set) => format!(" --set {}", quoted(Path::new(set))),
+            Some(set) => format!(" --set {}", quoted(set)),
             None => format!(" {flag}"),
         };
     }
     line + &format!(" --point {} --replication {}", failed.point, failed.replication)
-}
-
-/// Returns a word as a shell wants it.
-pub(super) fn quoted(word: &Path) -> String {
-    let word = word.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,".contains(c);
-    if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 fn threads(asked: usize) -> usize {

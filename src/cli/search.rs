@@ -51,14 +51,8 @@ pub(super) fn journal(
     if experiment.optimize.is_empty() {
         return Ok(None);
     }
-    let error = |error| stored(&folder.join(JOURNAL), &error);
+    let error = |error| StoreError::new(&folder.join(JOURNAL), error);
     Journal::open(folder).map(Some).map_err(error)
-}
-
-fn stored(path: &Path, error: &std::io::Error) -> StoreError {
-    let message =
-        format!("{error}; make room or rights there, or choose another folder with --out");
-    StoreError { path: path.display().to_string(), message }
 }
 
 /// Runs all searches, each in every scenario; those that found nothing are told of in sentences.
@@ -195,13 +189,7 @@ impl Simulator<'_> {
             .collect();
         let entries = keys.into_iter().zip(results.iter().map(Vec::as_slice));
         if let Err(error) = journal.put(&entries.collect::<Vec<_>>()) {
-            *self.trouble.borrow_mut() = Some(
-                StoreError {
-                    path: journal.path().display().to_string(),
-                    message: format!("{error}; make room there, and run again to go on"),
-                }
-                .into(),
-            );
+            *self.trouble.borrow_mut() = Some(StoreError::new(journal.path(), error).into());
             return Err(Stop::Interrupted);
         }
         let none = |request: &Request| vec![None; request.replications as usize];

@@ -5,9 +5,9 @@ use std::path::Path;
 use super::args::{Cut, Merge, Run, ShardArg, Status};
 use super::progress::{Progress, cancel_on_signal};
 use super::run::{Start, name_failures, open, sweep};
-use super::{End, Loaded, Usage, complain, load_whole, print, reader};
+use super::{End, Loaded, Usage, complain, load_whole, print, quoted};
 use crate::engine::{self, EngineError, Plan, SECONDS_PER_ARRIVAL, Shard, most_shards};
-use crate::frame::{Intent, ShardWriter, Staging, Work, is_whole, kept, missing};
+use crate::frame::{Intent, ShardWriter, Staging, Work, finished_shard, kept, missing};
 use crate::report;
 use crate::spec::Experiment;
 
@@ -18,31 +18,44 @@ const TASK_NUMBERS: [&str; 4] =
 /// Runs one shard of a plan, if it isn't there yet.
 pub(super) fn run(args: &Run, shard: ShardArg) -> anyhow::Result<End> {
     let shard = number(shard)?;
-    if is_finished(&args.spec.spec, args.out.as_deref()) {
-        return Ok(End::Fine);
+    let out = args.out.as_deref();
+    if let Some(end) = is_finished(&args.spec.spec, out)? {
+        return Ok(end);
     }
     let Loaded { experiment, stored, folder } = load_whole(&args.spec)?;
     check_count(&experiment, shard.of)?;
     let cancel = cancel_on_signal()?;
     let folder = args.out.clone().unwrap_or(folder);
     let intent = Intent::new(&experiment, stored, Some(shard.of), false);
-    let before = Work::at(&folder).intent();
-    if before.is_none() && is_of(&folder, &experiment) {
-        return Ok(End::Fine);
+    match Work::at(&folder).intent()? {
+        Some(before) => check_same(&folder, &before, &intent)?,
+        None => {
+            if let Some(end) = is_of(&folder, &intent)? {
+                return Ok(end);
+            }
+        }
     }
-    if let Some(before) = before {
-        check_same(&folder, &before, &intent)?;
+    if let Some(end) = is_there(&folder, &intent, shard)? {
+        return Ok(end);
     }
     let work = Work::share(&folder)?;
-    if is_whole(&work, &intent, shard) {
-        return Ok(End::Fine);
-    }
     let end = run_in(args, &experiment, &work, &intent, shard, cancel);
-    // Engines may run a shard twice at once; whichever came first removed what it was made from.
+    let left = work.leave();
     match end {
-        Err(_) if is_whole(&work, &intent, shard) => Ok(End::Fine),
-        end => end,
+        // Engines may run a shard twice at once; whichever came first removed what it was made
+        // from.
+        Err(error) => match (is_there(&folder, &intent, shard), is_of(&folder, &intent)) {
+            (Ok(Some(end)), _) | (_, Ok(Some(end))) => Ok(end),
+            _ => Err(error),
+        },
+        end => left.map(|()| end)?,
     }
+}
+
+/// Returns how a shard ended, if its rows are all there.
+fn is_there(folder: &Path, intent: &Intent, shard: Shard) -> anyhow::Result<Option<End>> {
+    let failed = finished_shard(&Work::at(folder), intent, shard)?;
+    Ok(failed.map(|failed| if failed == 0 { End::Fine } else { End::ReplicationsFailed }))
 }
 
 fn run_in(
@@ -157,11 +170,13 @@ fn check_count(experiment: &Experiment, shards: u32) -> Result<(), Usage> {
 
 /// Refuses to mix shards of different plans.
 pub(super) fn check_same(folder: &Path, before: &Intent, intent: &Intent) -> Result<(), Usage> {
-    let folder = folder.display();
+    let (folder, unfinished) = (quoted(folder.display()), Work::at(folder));
     if before.plan != intent.plan {
         return Err(Usage(format!(
             "{folder} has an unfinished run of another spec, or of this one with other settings; \
-             finish that one (`balancelab status {folder}`), or choose another folder with --out"
+             finish that one (`balancelab status {folder}`), choose another folder with --out, or \
+             discard what it has kept by removing {}",
+            quoted(unfinished.folder().display())
         )));
     }
     match (before.shards, intent.shards) {
@@ -173,25 +188,43 @@ pub(super) fn check_same(folder: &Path, before: &Intent, intent: &Intent) -> Res
     }
 }
 
-/// Whether the arguments name the folder of a finished run, of whose shards nobody needs one.
-fn is_finished(spec: &Path, out: Option<&Path>) -> bool {
-    let finished =
-        |folder: &Path| Work::at(folder).intent().is_none() && Staging::manifest(folder).is_some();
-    spec.is_dir() && finished(spec) && out.is_none_or(finished)
+/// Returns how a run ended whose folder of results the arguments name: nobody needs a shard of it.
+fn is_finished(spec: &Path, out: Option<&Path>) -> anyhow::Result<Option<End>> {
+    for folder in [Some(spec), out].into_iter().flatten() {
+        if !spec.is_dir() || Work::at(folder).intent()?.is_some() {
+            return Ok(None);
+        }
+    }
+    finished(out.unwrap_or(spec))
 }
 
-/// Whether a folder holds the finished results of just this experiment.
-pub(super) fn is_of(folder: &Path, experiment: &Experiment) -> bool {
-    let hash = Staging::manifest(folder).map(|manifest| manifest["spec_hash"].clone());
-    hash.is_some_and(|hash| hash == format!("{:032x}", experiment.hash))
+/// Returns how a run ended, if its results are in a folder, and sound.
+fn finished(folder: &Path) -> anyhow::Result<Option<End>> {
+    Ok(Staging::finished(folder)?.as_ref().map(end_of))
+}
+
+fn end_of(manifest: &serde_json::Value) -> End {
+    match manifest["counts"]["failed"].as_u64() {
+        Some(0) => End::Fine,
+        _ => End::ReplicationsFailed,
+    }
+}
+
+/// Returns how a run ended, if a folder holds the finished results of just this one.
+pub(super) fn is_of(folder: &Path, intent: &Intent) -> anyhow::Result<Option<End>> {
+    let manifest = Staging::finished(folder)?;
+    Ok(manifest.filter(|manifest| manifest["plan"] == *intent.plan).as_ref().map(end_of))
 }
 
 /// Tells what is missing.
 pub(super) fn status(args: &Status) -> anyhow::Result<End> {
-    let folder = args.folder.display();
+    let folder = quoted(args.folder.display());
     let work = Work::at(&args.folder);
-    let Some(intent) = work.intent() else {
-        if Staging::manifest(&args.folder).is_none() {
+    let Some(intent) = work.intent()? else {
+        if kept(&work)? > 0 {
+            return Err(without_plan(&args.folder).into());
+        }
+        if finished(&args.folder)?.is_none() {
             return Err(Usage(format!("{folder} has neither results nor an unfinished run")).into());
         }
         return if args.missing {
@@ -239,13 +272,29 @@ fn notes(work: &Work, missing: &[u32]) -> Vec<(u32, String)> {
     missing.iter().filter_map(note).take(10).collect()
 }
 
+/// Returns what is said of rows of whose run nothing else is there.
+fn without_plan(folder: &Path) -> Usage {
+    Usage(format!(
+        "{} has rows of an unfinished run, but not its plan; `run SPEC --out {}` takes them up",
+        folder.display(),
+        quoted(folder.display())
+    ))
+}
+
 /// Makes the results of all shards.
 pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
     let start = Start::now();
-    let folder = args.folder.display();
-    let Some(intent) = Work::at(&args.folder).intent() else {
-        return match Staging::manifest(&args.folder) {
-            Some(_) => print(&format!("{folder} is complete: its results are in place\n")),
+    let folder = quoted(args.folder.display());
+    let before = Work::at(&args.folder);
+    let Some(intent) = before.intent()? else {
+        if kept(&before)? > 0 {
+            return Err(without_plan(&args.folder).into());
+        }
+        return match finished(&args.folder)? {
+            Some(end) => {
+                print(&format!("{folder} is complete: its results are in place\n"))?;
+                Ok(end)
+            }
             None => Err(Usage(format!("{folder} has no shards: `run --shard` makes them")).into()),
         };
     };
@@ -253,21 +302,21 @@ pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
         let how = format!("`balancelab run {folder}` goes on with it");
         return Err(Usage(format!("the run in {folder} is not cut into shards; {how}")).into());
     };
-    let experiment = intent.spec.load(&reader(Path::new(&intent.spec.folder)))?;
+    let experiment = intent.load()?;
     let cancel = cancel_on_signal()?;
-    let work = Work::open(&args.folder)?;
-    let missing = missing(&work, &intent, of)?;
+    let missing = missing(&before, &intent, of)?;
     if !missing.is_empty() {
         complain(&anyhow::anyhow!(
             "{} of {of} shards are missing: {}; run them, then merge again",
             missing.len(),
             report::ranges(&missing)
         ))?;
-        for (number, note) in notes(&work, &missing) {
+        for (number, note) in notes(&before, &missing) {
             complain(&anyhow::anyhow!("shard {number}: {note}"))?;
         }
         return Ok(End::ReplicationsFailed);
     }
+    let work = Work::open(&args.folder)?;
     let options = args.effort.options(cancel);
     sweep(&start, &experiment, work, &intent, options, args.output)
 }

@@ -7,7 +7,7 @@ use super::engines::{Submission, hyperqueue, slurm};
 use super::progress::cancel_on_signal;
 use super::run::open;
 use super::shards::{check_same, cut, is_of};
-use super::{End, Loaded, Usage, load_whole, print};
+use super::{End, Loaded, Usage, load_whole, print, quoted};
 use crate::engine::Options;
 use crate::frame::{Intent, Work, missing};
 use crate::spec::Experiment;
@@ -19,25 +19,26 @@ const SHARD_SECONDS: f64 = 300.0;
 pub(super) fn submit(args: &Submit) -> anyhow::Result<End> {
     let Loaded { experiment, stored, folder } = load_whole(&args.spec)?;
     let folder = args.out.clone().unwrap_or(folder);
-    let before = Work::at(&folder).intent().filter(|_| !args.fresh);
-    if before.is_none() && !args.fresh && is_of(&folder, &experiment) {
-        return Err(nothing(&folder, "its results are in place").into());
-    }
+    let before = Work::at(&folder).intent()?.filter(|_| !args.fresh);
     let planned = before.as_ref().and_then(|before| before.shards);
     let shards = match planned {
         Some(shards) if args.cut.shards.is_none() => shards,
         _ => shards(&experiment, args.cut)?,
     };
     let intent = Intent::new(&experiment, stored, Some(shards), args.fresh);
-    if let Some(before) = &before {
-        check_same(&folder, before, &intent)?;
+    match &before {
+        Some(before) => check_same(&folder, before, &intent)?,
+        None if !args.fresh && is_of(&folder, &intent)?.is_some() => {
+            return Err(nothing(&folder, "its results are in place").into());
+        }
+        None => {}
     }
     let missing = match planned {
         Some(shards) => missing(&Work::at(&folder), &intent, shards)?,
         None => (1..=shards).collect(),
     };
     if missing.is_empty() {
-        let how = format!("`balancelab merge {}` makes the results", folder.display());
+        let how = format!("`balancelab merge {}` makes the results", quoted(folder.display()));
         return Err(nothing(&folder, &how).into());
     }
     if planned.is_none() && !args.dry_run {

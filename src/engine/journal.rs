@@ -11,14 +11,20 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::rng::content_hash;
+use crate::model::KERNELS;
+use crate::rng::{GENERATOR, content_hash};
 
 /// Name of the file in the folder of an unfinished run.
 pub const JOURNAL: &str = "search.journal";
-/// The version of the kernels whose values it holds; values of another are forgotten.
-const HEADER: &str = concat!("balancelab search journal 1, version ", env!("CARGO_PKG_VERSION"));
+/// Version of the format.
+const VERSION: u32 = 1;
 /// Time between two calls that bring the file safely to disk.
 const SYNC: Duration = Duration::from_secs(1);
+
+/// Returns the first line: of which kernels the values are. Those of others are forgotten.
+fn header() -> String {
+    format!("balancelab search journal {VERSION}, kernels {KERNELS}, {GENERATOR}")
+}
 
 /// The values of evaluations, by the hash of what they depend on.
 #[derive(Debug)]
@@ -40,11 +46,12 @@ impl Journal {
         let mut file =
             File::options().read(true).append(true).create(true).truncate(false).open(&path)?;
         let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+        let header = header();
         let mut known = HashMap::new();
         let mut sound = 0;
         for (number, line) in text.split_inclusive('\n').enumerate() {
             match (number, line.strip_suffix('\n')) {
-                (0, Some(HEADER)) => {}
+                (0, Some(line)) if line == header => {}
                 (1.., Some(line)) => match parse(line) {
                     Some((key, values)) => drop(known.insert(key, values)),
                     None => break,
@@ -56,7 +63,7 @@ impl Journal {
         file.set_len(sound)?;
         file.seek(SeekFrom::End(0))?;
         if sound == 0 {
-            writeln!(file, "{HEADER}")?;
+            writeln!(file, "{header}")?;
         }
         Ok(Journal { path, file, known, synced: Instant::now() })
     }
@@ -146,11 +153,11 @@ mod tests {
         drop(journal);
         let path = folder.path().join(JOURNAL);
         let whole = fs::read(&path).unwrap();
-        let line = (whole.len() - HEADER.len() - 1) / 5;
+        let line = (whole.len() - header().len() - 1) / 5;
         for cut in 0..=whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
             let mut journal = Journal::open(folder.path()).unwrap();
-            assert_eq!(journal.known.len(), cut.saturating_sub(HEADER.len() + 1) / line, "{cut}");
+            assert_eq!(journal.known.len(), cut.saturating_sub(header().len() + 1) / line, "{cut}");
             for key in 0..5 {
                 if journal.get(key).is_none() {
                     journal.put(&[(key, &values[..])]).unwrap();
@@ -169,7 +176,11 @@ mod tests {
         let path = folder.path().join(JOURNAL);
         Journal::open(folder.path()).unwrap().put(&[(7, &[Some(1.0)])]).unwrap();
         let text = fs::read_to_string(&path).unwrap();
-        for (from, to) in [("journal 1", "journal 0"), ("3ff0000000000000", "3ff0000000000001")] {
+        for (from, to) in [
+            ("journal 1", "journal 0"),
+            ("kernels ", "kernels 9"),
+            ("3ff0000000000000", "3ff0000000000001"),
+        ] {
             assert!(text.contains(from), "{text}");
             fs::write(&path, text.replace(from, to)).unwrap();
             assert!(Journal::open(folder.path()).unwrap().is_empty());

@@ -186,6 +186,13 @@ pub(super) fn height(path: &Path) -> PolarsResult<usize> {
     ParquetReader::new(File::open(path)?).num_rows()
 }
 
+/// Returns the number of failed replications in a file of rows.
+pub(super) fn failed(path: &Path) -> PolarsResult<usize> {
+    let frame = read(path, Some(vec![FAILURE.to_owned()]), (0, usize::MAX))?;
+    let column = frame.column(FAILURE)?;
+    Ok(column.len() - column.null_count())
+}
+
 /// Part of a file: its responses under the names of an experiment.
 #[derive(Debug)]
 pub(super) struct Group {

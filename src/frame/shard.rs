@@ -1,15 +1,14 @@
 //! Shards on disk: the rows of one in a file of its own, and which are there.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use polars::prelude::PolarsResult;
 use tempfile::NamedTempFile;
 
-use super::StoreError;
-use super::rows::{Writer, height, metadata};
-use super::work::{Intent, WHOLE, Work, is_sound, remove};
+use super::rows::{Writer, failed, height, metadata, sceptically};
+use super::work::{WHOLE, Work, is_sound, remove};
+use super::{Intent, StoreError};
 use crate::engine::{Case, Failed, Output, Shard};
 use crate::spec::Experiment;
 
@@ -17,6 +16,7 @@ use crate::spec::Experiment;
 pub struct ShardWriter<'a> {
     work: &'a Work,
     experiment: &'a Experiment,
+    intent: &'a Intent,
     shard: Shard,
     file: NamedTempFile,
     writer: Writer<File>,
@@ -32,7 +32,7 @@ impl<'a> ShardWriter<'a> {
     pub fn new(
         work: &'a Work,
         experiment: &'a Experiment,
-        intent: &Intent,
+        intent: &'a Intent,
         shard: Shard,
     ) -> Result<Self, StoreError> {
         let file = work.temporary()?;
@@ -40,7 +40,7 @@ impl<'a> ShardWriter<'a> {
         let handle = file.reopen().map_err(|e| error(&e))?;
         let header = intent.header(Some(shard));
         let writer = Writer::new(handle, &experiment.columns, header).map_err(|e| error(&e))?;
-        Ok(ShardWriter { work, experiment, shard, file, writer, current: None })
+        Ok(ShardWriter { work, experiment, intent, shard, file, writer, current: None })
     }
 
     /// Takes output of the engine in.
@@ -66,10 +66,18 @@ impl<'a> ShardWriter<'a> {
         }
         let written = self.writer.finish();
         written.map_err(|error| StoreError::new(self.work.folder(), error))?;
+        // Without locks another run may have taken the folder over.
+        let now = self.work.intent()?.map(|intent| (intent.plan, intent.shards));
+        if now != Some((self.intent.plan.clone(), self.intent.shards)) {
+            let why = "meanwhile another run has begun in this folder";
+            return Err(StoreError::new(self.work.folder(), why));
+        }
         let path = self.work.put_shard(self.shard, self.file)?;
         // What it was made from isn't needed any more.
+        let is_part =
+            |part: &&PathBuf| **part != path && plan(part).as_ref() == Some(&self.intent.plan);
         let parts = self.work.shard_files_of(self.shard)?;
-        parts.iter().filter(|part| **part != path).try_for_each(|part| remove(part))?;
+        parts.iter().filter(is_part).try_for_each(|part| remove(part))?;
         Ok(path)
     }
 
@@ -90,39 +98,65 @@ impl<'a> ShardWriter<'a> {
 /// Returns the numbers of the shards of a plan that are not there, or not whole, rising.
 ///
 /// # Errors
-/// [`StoreError`] when the folder can't be read.
+/// [`StoreError`] when the folder or a file can't be read.
 pub fn missing(work: &Work, intent: &Intent, of: u32) -> Result<Vec<u32>, StoreError> {
     let files = work.shard_files()?;
-    let is_there = |number: &u32| {
-        let shard = Shard { number: *number, of };
-        files.get(number).is_some_and(|files| files.iter().any(|path| is(path, intent, shard)))
-    };
-    Ok((1..=of).filter(|number| !is_there(number)).collect())
+    let mut missing = Vec::new();
+    for number in 1..=of {
+        let files = files.get(&number).map(Vec::as_slice).unwrap_or_default();
+        if whole(files, intent, Shard { number, of })?.is_none() {
+            missing.push(number);
+        }
+    }
+    Ok(missing)
 }
 
 /// Returns the number of rows in an unfinished run's files.
 ///
 /// # Errors
-/// [`StoreError`] when the folder can't be read.
+/// [`StoreError`] when the folder or a file can't be read.
 pub fn kept(work: &Work) -> Result<u64, StoreError> {
-    let files = work.row_files(None)?;
-    let rows = files.iter().filter(|path| is_sound(path)).filter_map(|path| height(path).ok());
-    Ok(rows.map(|rows| rows as u64).sum())
+    let mut rows = 0;
+    for path in work.row_files(None)? {
+        if is_sound(&path)? {
+            rows += sceptically(|| height(&path)).map_err(|e| StoreError::reading(&path, e))?;
+        }
+    }
+    Ok(rows as u64)
 }
 
-/// Whether all rows of a shard are there and whole.
-pub fn is_whole(work: &Work, intent: &Intent, shard: Shard) -> bool {
-    let files = work.shard_files_of(shard).unwrap_or_default();
-    files.iter().any(|path| is(path, intent, shard))
+/// Returns the number of failed replications of a shard, if all of its rows are there.
+///
+/// # Errors
+/// [`StoreError`] when the folder or a file can't be read.
+pub fn finished_shard(
+    work: &Work,
+    intent: &Intent,
+    shard: Shard,
+) -> Result<Option<usize>, StoreError> {
+    let Some(path) = whole(&work.shard_files_of(shard)?, intent, shard)? else { return Ok(None) };
+    let failed = sceptically(|| failed(&path)).map_err(|e| StoreError::reading(&path, e))?;
+    Ok(Some(failed))
 }
 
-/// Whether a file is sound and that of a shard.
-fn is(path: &Path, intent: &Intent, shard: Shard) -> bool {
-    let wanted = intent.header(Some(shard)).into_iter().filter(|(key, _)| key != "version");
-    let has = |metadata: HashMap<String, String>| {
-        let mut wanted = wanted.clone();
-        wanted.all(|(key, value)| metadata.get(&key) == Some(&value))
-    };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with(WHOLE) && is_sound(path) && metadata(path).is_ok_and(has)
+/// Returns which of some files is sound and holds all rows of a shard.
+fn whole(files: &[PathBuf], intent: &Intent, shard: Shard) -> Result<Option<PathBuf>, StoreError> {
+    let mut wanted = intent.header(Some(shard));
+    wanted.retain(|(key, _)| key != "version");
+    for path in files {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(WHOLE)
+            && is_sound(path)?
+            && let Ok(metadata) = sceptically(|| metadata(path))
+            && wanted.iter().all(|(key, value)| metadata.get(key) == Some(value))
+        {
+            return Ok(Some(path.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns of which plan a file of rows is.
+fn plan(path: &Path) -> Option<String> {
+    sceptically(|| metadata(path)).ok()?.remove("plan")
 }

@@ -12,6 +12,17 @@ use super::{REPLICATIONS, StoreError};
 /// Name of the file that makes a folder of results complete.
 const MANIFEST: &str = "manifest.json";
 
+/// What is said of rows that have another hash than their manifest tells.
+pub(super) const CHANGED: &str = "it isn't what it was when its run ended";
+
+/// Returns the hashes of which the rows among the results have one, if they are sound.
+pub(super) fn rows_hashes(work: &Work) -> Vec<String> {
+    match Staging::manifest(work.results()) {
+        Some(told) => told["rows_hash"].as_str().map(str::to_owned).into_iter().collect(),
+        None => work.noted(),
+    }
+}
+
 /// A folder of results in the making. Dropped before [`Staging::commit`], it leaves nothing.
 #[derive(Debug)]
 pub struct Staging<'a> {
@@ -58,12 +69,16 @@ impl<'a> Staging<'a> {
     /// # Errors
     /// [`StoreError`], a full disk among others; no file is in place then, if writing failed.
     pub fn commit(mut self, mut manifest: serde_json::Value) -> Result<(), StoreError> {
+        // Stopped in between, a run leaves rows without a manifest; these are to be believed.
+        let mut hashes = rows_hashes(self.work);
         if let Some((file, name)) = self.files.iter().find(|(_, name)| name == REPLICATIONS) {
             let hash = file_hash(file.path()).map_err(|error| self.error(name, error))?;
             manifest["rows_hash"] = format!("{hash:032x}").into();
+            hashes.push(format!("{hash:032x}"));
         }
         self.write(MANIFEST, &format!("{manifest:#}\n"))?;
         self.sync()?;
+        self.work.note_commit(&hashes)?;
         for stale in [MANIFEST, "failures.csv", "claims.csv", "optimum.json", "trace.parquet"] {
             remove(&self.work.results().join(stale))?;
         }
@@ -77,6 +92,21 @@ impl<'a> Staging<'a> {
     pub fn commit_without_manifest(self) -> Result<(), StoreError> {
         self.sync()?;
         self.put_in_place()
+    }
+
+    /// Returns the manifest of a finished run, if there is one in the folder, and its rows are
+    /// what they were.
+    ///
+    /// # Errors
+    /// [`StoreError`], also where the rows are damaged.
+    pub fn finished(folder: &Path) -> Result<Option<serde_json::Value>, StoreError> {
+        let Some(manifest) = Staging::manifest(folder) else { return Ok(None) };
+        let path = folder.join(REPLICATIONS);
+        let hash = file_hash(&path).map_err(|error| StoreError::reading(&path, error))?;
+        if manifest["rows_hash"] == format!("{hash:032x}") {
+            return Ok(Some(manifest));
+        }
+        Err(StoreError::reading(&path, CHANGED))
     }
 
     fn sync(&self) -> Result<(), StoreError> {

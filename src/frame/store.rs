@@ -5,16 +5,18 @@
 //! memory, a few words for each point and file; values are read when they are asked for, a row
 //! group at a time, which plan order makes cheap.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::index::{Index, Lost, Source};
 use super::rows::{Group, ROW_GROUP, Rows, Writer, keys, metadata, read, sceptically};
-use super::work::{Intent, Work, file_hash, is_sound, remove};
-use super::{REPLICATIONS, Staging, StoreError};
+use super::staging::{CHANGED, rows_hashes};
+use super::work::{Work, file_hash, is_sound, remove};
+use super::{Intent, REPLICATIONS, Staging, StoreError};
 use crate::engine::{self, EngineError, Fate, Options, Shard};
 use crate::model::KERNELS;
 use crate::rng::GENERATOR;
@@ -28,56 +30,57 @@ const PER_RUN: u32 = 64;
 /// Writing takes one part in so many of a thread's time at most, however slow the disk is.
 const PER_WRITE: u32 = 64;
 /// Rows after which they are brought to disk, whatever the time.
-const MAX_ROWS: usize = 1 << 18;
-/// Row groups that are kept in memory.
+const MAX_ROWS: usize = 1 << 17;
+/// Row groups that are kept in memory; more, by their values, if they are asked for out of turn.
 const CACHED: usize = 8;
-
-/// Where some rows are: in a file, one after the other.
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    file: u32,
-    /// The row of the first replication.
-    row: u32,
-    first: u32,
-    len: u32,
-}
-
-impl Segment {
-    fn range(&self) -> Range<u32> {
-        self.first..self.first + self.len
-    }
-}
-
-/// A row group in memory, with its file and its number there.
-type Cached = ((u32, usize), Arc<Group>);
+const CACHED_VALUES: usize = 1 << 25;
 
 /// What keeps a run from using what is there.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// A sentence: what is there is of another spec, or of another version.
-    #[error("{0}")]
-    Foreign(String),
+    /// What is there is of another spec, or of another version.
+    #[error("{why}")]
+    Foreign {
+        /// A sentence, and a line for each change of the spec.
+        why: String,
+        /// Whether removing the unfinished run may help.
+        unfinished: bool,
+    },
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Engine(#[from] EngineError<StoreError>),
 }
 
+impl OpenError {
+    fn foreign(why: String) -> OpenError {
+        OpenError::Foreign { why, unfinished: false }
+    }
+}
+
 /// Rows of earlier runs, and those of this one. See [`engine::Store`].
 #[derive(Debug)]
 pub struct Store<'a> {
     work: &'a Work,
+    experiment: &'a Experiment,
     shard: Option<Shard>,
-    names: &'a [String],
     header: Vec<(String, String)>,
-    files: Vec<PathBuf>,
-    index: HashMap<u128, Vec<Segment>>,
-    cache: Mutex<Vec<Cached>>,
-    /// Rows of finished results, and how many of them were asked for.
-    finished: u64,
-    finished_used: AtomicU64,
+    index: Index,
+    /// The specs, as JSON, that other rows were made for, or why they can't be told.
+    before: Vec<Result<String, String>>,
+    cache: Mutex<Cache>,
     used: AtomicU64,
     buffer: Mutex<Buffer>,
+}
+
+/// Row groups in memory, by file and number there, the one asked for last at the end.
+#[derive(Debug, Default)]
+struct Cache {
+    groups: Vec<((usize, usize), Arc<Group>)>,
+    /// Groups that were here at some time.
+    seen: HashSet<(usize, usize)>,
+    /// How many were asked for again when they had gone.
+    again: usize,
 }
 
 #[derive(Debug)]
@@ -92,8 +95,8 @@ struct Buffer {
 }
 
 impl<'a> Store<'a> {
-    /// Opens what earlier runs left for an experiment, or for a shard of it, whose intent is
-    /// written down.
+    /// Opens what earlier runs left for an experiment, or for a shard of it, and writes down what
+    /// is to be done.
     ///
     /// Torn files are told of in sentences, and removed.
     ///
@@ -107,40 +110,44 @@ impl<'a> Store<'a> {
         options: Options,
         tell: &mut dyn FnMut(String),
     ) -> Result<Store<'a>, OpenError> {
-        let earlier = work.intent();
+        let earlier = work.intent()?;
         // Whoever wanted the old results gone, and was stopped, goes on without them.
         let same = earlier.as_ref().filter(|earlier| earlier.plan == intent.plan);
         let fresh = intent.fresh || same.is_some_and(|earlier| earlier.fresh);
         let shards = intent.shards.or(same.and_then(|earlier| earlier.shards));
         let mut store = Store::empty(work, experiment, intent, shard);
-        let mut before = Vec::new();
         if intent.fresh {
             work.clear()?;
         } else {
             let path = work.results().join(REPLICATIONS);
             if !fresh && path.exists() {
-                before.push(store.add_finished(&path, experiment, options)?);
+                store.add_finished(&path, intent, options)?;
             }
-            let files = work.row_files(shard)?;
-            for path in &files {
-                store.add_rows(path, tell)?;
+            for path in work.row_files(shard)? {
+                store.add_rows(path, intent, tell)?;
             }
-            let from = earlier.as_ref().filter(|_| !files.is_empty());
-            before.extend(from.map(|earlier| earlier.spec.clone()).and_then(|spec| {
-                let read = |path: &str| {
-                    let text = std::fs::read_to_string(Path::new(&spec.folder).join(path));
-                    text.map_err(|error| error.to_string())
-                };
-                spec.load(&read).ok().map(|experiment| experiment.json)
-            }));
+            let unfinished = |file: &Source| file.other && !file.finished;
+            let from = earlier.as_ref().filter(|_| store.index.files.iter().any(unfinished));
+            let json = |from: &Intent| match from.load() {
+                Ok(experiment) => Ok(experiment.json),
+                Err(error) => Err(error.reason()),
+            };
+            store.before.extend(from.map(json));
             // What belonged to the same plan before still does.
             if same.is_none() {
-                store.check_all_belong(experiment, options, &before)?;
+                let most = experiment.replications.checkpoints().last().copied().unwrap_or(0);
+                store.check_all_kept(options, |_| most)?;
             }
         }
         let intent = Intent { fresh, shards, ..intent.clone() };
         if earlier.as_ref() != Some(&intent) {
-            work.set_intent(&intent)?;
+            let there = work.set_intent(&intent)?;
+            if (&there.plan, there.shards) != (&intent.plan, intent.shards) {
+                let folder = work.results().display();
+                return Err(OpenError::foreign(format!(
+                    "another run, or one that is cut otherwise, has just begun in {folder}"
+                )));
+            }
         }
         Ok(store)
     }
@@ -151,25 +158,18 @@ impl<'a> Store<'a> {
         intent: &Intent,
         shard: Option<Shard>,
     ) -> Store<'a> {
-        let now = Instant::now();
+        let (rows, now) = (Rows::default(), Instant::now());
+        let buffer = Buffer { rows, start: now, last: now, cost: Duration::ZERO, kept: 0 };
         Store {
             work,
+            experiment,
             shard,
-            names: &experiment.columns,
             header: intent.header(shard),
-            files: Vec::new(),
-            index: HashMap::new(),
+            index: Index::default(),
+            before: Vec::new(),
             cache: Mutex::default(),
-            finished: 0,
-            finished_used: AtomicU64::new(0),
             used: AtomicU64::new(0),
-            buffer: Mutex::new(Buffer {
-                rows: Rows::default(),
-                start: now,
-                last: now,
-                cost: Duration::ZERO,
-                kept: 0,
-            }),
+            buffer: Mutex::new(buffer),
         }
     }
 
@@ -180,18 +180,16 @@ impl<'a> Store<'a> {
 
     /// Returns the number of rows that are safe on disk, if the run is stopped now.
     pub fn safe(&self) -> u64 {
-        let known = self.index.values().flatten().map(|segment| u64::from(segment.len));
-        known.sum::<u64>() + self.buffer().kept
+        self.index.rows() + self.buffer().kept
     }
 
-    /// Returns an error if rows of finished results were not asked for: a run whose length
-    /// depends on its data can tell only at its end.
+    /// Checks that every row that was there before has its place, when a run whose length depends
+    /// on its data has ended, with as many replications of each point.
     ///
     /// # Errors
     /// [`OpenError::Foreign`].
-    pub fn check_all_used(&self) -> Result<(), OpenError> {
-        let unused = self.finished.saturating_sub(self.finished_used.load(Ordering::Relaxed));
-        if unused == 0 { Ok(()) } else { Err(self.foreign(unused, self.finished, &[])) }
+    pub fn check_reached(&self, reached: &[u32], options: Options) -> Result<(), OpenError> {
+        self.check_all_kept(options, |point| reached[point])
     }
 
     /// Brings the rows that were made so far safely to disk.
@@ -215,7 +213,8 @@ impl<'a> Store<'a> {
         let file = self.work.temporary()?;
         let stored = |error| StoreError::new(self.work.folder(), error);
         let handle = file.reopen().map_err(|error| StoreError::new(file.path(), error))?;
-        let mut writer = Writer::new(handle, self.names, self.header.clone()).map_err(stored)?;
+        let mut writer =
+            Writer::new(handle, &self.experiment.columns, self.header.clone()).map_err(stored)?;
         writer.write(&rows).and_then(|()| writer.finish()).map_err(stored)?;
         self.work.put_rows(self.shard, file)?;
         let mut buffer = self.buffer();
@@ -224,99 +223,73 @@ impl<'a> Store<'a> {
         Ok(())
     }
 
-    /// Takes in the rows of finished results; returns their spec.
+    /// Takes in the rows of finished results.
     fn add_finished(
         &mut self,
         path: &Path,
-        experiment: &Experiment,
+        intent: &Intent,
         options: Options,
-    ) -> Result<String, OpenError> {
-        let unreadable = |why: String| {
-            let ours = "--fresh replaces it, --out DIR keeps it";
-            OpenError::Foreign(format!("can't use the rows of {}: {why}; {ours}", path.display()))
+    ) -> Result<(), OpenError> {
+        let unusable = |why: String| {
+            OpenError::foreign(format!("can't use the rows of {}: {why}", path.display()))
         };
-        // A run that is stopped while it puts its files in place leaves them without a manifest.
-        let told = Staging::manifest(self.work.results()).map(|told| told["rows_hash"].clone());
-        let hash = file_hash(path).map_err(|error| unreadable(error.to_string()))?;
-        if told.is_some_and(|told| told != format!("{hash:032x}")) {
-            return Err(unreadable("it isn't what it was when its run ended".to_owned()));
+        // Before a parser, which damage might upset, looks into it.
+        let told = rows_hashes(self.work);
+        let hash = file_hash(path).map_err(|error| StoreError::reading(path, error))?;
+        if told.is_empty() {
+            return Err(unusable("there is no manifest that tells it is whole".to_owned()));
+        } else if !told.contains(&format!("{hash:032x}")) {
+            return Err(unusable(CHANGED.to_owned()));
         }
-        let metadata = sceptically(|| metadata(path)).map_err(unreadable)?;
+        let metadata = sceptically(|| metadata(path)).map_err(unusable)?;
         self.check_version(path, &metadata)?;
         let (Some(json), Some(files)) = (metadata.get("spec"), metadata.get("files")) else {
-            return Err(unreadable("it doesn't say of which spec it is".to_owned()));
+            return Err(unusable("it doesn't say of which spec it is".to_owned()));
         };
         let earlier = Earlier { json: json.clone(), files: files.clone() };
-        let before = experiment.reload(&earlier).map_err(unreadable)?;
+        let read_file = |path: &str| intent.read(path);
+        let before = earlier.load(&read_file).map_err(|error| unusable(error.reason()))?;
+        self.before.push(Ok(earlier.json));
         let identities = engine::identities(&before, options)?;
-        let file = self.files.len() as u32;
-        self.files.push(path.to_owned());
+        let manifest = Staging::manifest(self.work.results());
+        let other = manifest.is_none_or(|manifest| manifest["plan"] != *intent.plan);
+        let mut adding = self.index.add(Source { path: path.to_owned(), finished: true, other });
         let wanted = vec!["point".to_owned(), "replication".to_owned()];
-        let height = sceptically(|| super::rows::height(path)).map_err(unreadable)?;
-        let mut run: Option<(u128, Segment)> = None;
+        let height = sceptically(|| super::rows::height(path)).map_err(unusable)?;
         for start in (0..height).step_by(ROW_GROUP) {
-            let frame = sceptically(|| read(path, Some(wanted.clone()), (start, ROW_GROUP)))
-                .map_err(unreadable)?;
+            let frame = sceptically(|| read(path, Some(wanted.clone()), (start, ROW_GROUP)));
+            let frame = frame.map_err(unusable)?;
             let whole = |name: &str| -> Result<Vec<u32>, OpenError> {
                 let column = sceptically(|| Ok(frame.column(name)?.u32()?.clone()));
-                Ok(column.map_err(unreadable)?.iter().flatten().collect())
+                Ok(column.map_err(unusable)?.iter().flatten().collect())
             };
-            for (row, (point, replication)) in
-                whole("point")?.into_iter().zip(whole("replication")?).enumerate()
-            {
+            for (point, replication) in whole("point")?.into_iter().zip(whole("replication")?) {
                 let identity = identities.get(point as usize).copied().flatten();
-                let identity = identity.ok_or_else(|| unreadable(format!("no point {point}")))?;
-                self.note(&mut run, identity, file, (start + row) as u32, replication);
+                let identity = identity.ok_or_else(|| unusable(format!("no point {point}")))?;
+                adding.row(identity, replication);
             }
         }
-        self.end(run);
-        self.finished = height as u64;
-        Ok(earlier.json)
-    }
-
-    /// Takes in a file of rows, if it is whole.
-    fn add_rows(&mut self, path: &Path, tell: &mut dyn FnMut(String)) -> Result<(), OpenError> {
-        if !is_sound(path) {
-            tell(format!("{} is torn; it is discarded, and its rows made again", path.display()));
-            return Ok(remove(path)?);
-        }
-        let read = sceptically(|| Ok((metadata(path)?, keys(path)?)));
-        let (metadata, keys) = read.map_err(|why| StoreError::new(path, why))?;
-        self.check_version(path, &metadata)?;
-        let file = self.files.len() as u32;
-        self.files.push(path.to_owned());
-        let mut run = None;
-        for (row, (identity, replication)) in keys.into_iter().enumerate() {
-            self.note(&mut run, identity, file, row as u32, replication);
-        }
-        self.end(run);
         Ok(())
     }
 
-    /// Notes where a row is, given the segment that the rows before it make.
-    fn note(
+    /// Takes in a file of rows, if it is whole.
+    fn add_rows(
         &mut self,
-        run: &mut Option<(u128, Segment)>,
-        identity: u128,
-        file: u32,
-        row: u32,
-        replication: u32,
-    ) {
-        match run {
-            Some((of, segment)) if *of == identity && segment.range().end == replication => {
-                segment.len += 1;
-            }
-            _ => {
-                let segment = Segment { file, row, first: replication, len: 1 };
-                self.end(run.replace((identity, segment)));
-            }
+        path: std::path::PathBuf,
+        intent: &Intent,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<(), OpenError> {
+        if !is_sound(&path)? {
+            tell(format!("{} is torn; it is discarded, and its rows made again", path.display()));
+            return Ok(remove(&path)?);
         }
-    }
-
-    fn end(&mut self, run: Option<(u128, Segment)>) {
-        if let Some((identity, segment)) = run {
-            self.index.entry(identity).or_default().push(segment);
-        }
+        let read = sceptically(|| Ok((metadata(&path)?, keys(&path)?)));
+        let (metadata, keys) = read.map_err(|why| StoreError::reading(&path, why))?;
+        self.check_version(&path, &metadata)?;
+        let other = metadata.get("plan") != Some(&intent.plan);
+        let mut adding = self.index.add(Source { path, finished: false, other });
+        keys.into_iter().for_each(|(identity, replication)| adding.row(identity, replication));
+        Ok(())
     }
 
     fn check_version(
@@ -331,94 +304,86 @@ impl<'a> Store<'a> {
         if ours == theirs {
             return Ok(());
         }
-        Err(OpenError::Foreign(format!(
+        let why = format!(
             "{} has rows of version {} of the kernels ({}), and this is version {} ({}), whose rows \
-             may differ; --fresh makes all of them again, --out DIR keeps both",
+             may differ",
             path.display(),
             theirs.0,
             theirs.1,
             ours.0,
             ours.1
-        )))
+        );
+        let unfinished = path.starts_with(self.work.folder());
+        Err(OpenError::Foreign { why, unfinished })
     }
 
-    /// Checks that every row that is there is one of the experiment's.
-    fn check_all_belong(
+    /// Checks that every row made for another plan is among those first replications that points
+    /// have.
+    fn check_all_kept(
         &self,
-        experiment: &Experiment,
         options: Options,
-        before: &[String],
+        reached: impl Fn(usize) -> u32,
     ) -> Result<(), OpenError> {
-        if self.index.is_empty() {
+        if !self.index.has_others() {
             return Ok(());
         }
-        let ours: HashSet<u128> =
-            engine::identities(experiment, options)?.into_iter().flatten().collect();
-        let most = experiment.replications.checkpoints().last().copied().unwrap_or(0);
-        let mut all = 0_u64;
-        let mut foreign = 0_u64;
-        for (identity, segments) in &self.index {
-            let kept = if ours.contains(identity) { most } else { 0 };
-            // The same row may be in two files.
-            let rows: BTreeSet<u32> = match segments.as_slice() {
-                [one] => {
-                    all += u64::from(one.len);
-                    foreign += u64::from(one.range().end.saturating_sub(kept.max(one.first)));
-                    continue;
-                }
-                many => many.iter().flat_map(Segment::range).collect(),
-            };
-            all += rows.len() as u64;
-            foreign += rows.range(kept..).count() as u64;
-        }
-        match foreign {
-            0 => Ok(()),
-            foreign => {
-                let mut lines: Vec<String> = Vec::new();
-                for earlier in before {
-                    for line in changes(earlier, &experiment.json) {
-                        if !lines.contains(&line) {
-                            lines.push(line);
-                        }
-                    }
-                }
-                Err(self.foreign(foreign, all, &lines))
+        // Points of the same identity have the same rows.
+        let mut kept: HashMap<u128, u32> = HashMap::new();
+        for (point, identity) in
+            engine::identities(self.experiment, options)?.into_iter().enumerate()
+        {
+            if let Some(identity) = identity {
+                let most = kept.entry(identity).or_default();
+                *most = reached(point).max(*most);
             }
         }
-    }
-
-    fn foreign(&self, foreign: u64, all: u64, changes: &[String]) -> OpenError {
-        let changes: String = changes.iter().map(|line| format!("\n  {line}")).collect();
-        OpenError::Foreign(format!(
-            "{} holds results of another spec, or of this one with other settings: {foreign} of \
-             their {all} rows no longer belong{changes}\n--fresh discards them, --out DIR keeps \
-             both",
-            self.work.results().display()
-        ))
+        let Lost { all, lost, unfinished } =
+            self.index.lost(|identity| kept.get(&identity).copied().unwrap_or(0));
+        if lost == 0 {
+            return Ok(());
+        }
+        let mut lines: Vec<String> = Vec::new();
+        for earlier in &self.before {
+            let found = match earlier {
+                Ok(json) => changes(json, &self.experiment.json),
+                Err(why) => vec![why.clone()],
+            };
+            for line in found {
+                let line = format!("\n  {line}");
+                if !lines.contains(&line) {
+                    lines.push(line);
+                }
+            }
+        }
+        let why = format!(
+            "{} holds results of another spec, or of this one with other settings: {lost} of their \
+             {all} rows no longer belong{}",
+            self.work.results().display(),
+            lines.concat()
+        );
+        Err(OpenError::Foreign { why, unfinished })
     }
 
     /// Returns the row group of a file that a row is in.
-    fn group(&self, file: u32, row: u32) -> Result<Arc<Group>, StoreError> {
-        let key = (file, row as usize / ROW_GROUP);
+    fn group(&self, file: usize, row: usize) -> Result<Arc<Group>, StoreError> {
+        let key = (file, row / ROW_GROUP);
+        let names = &self.experiment.columns;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = cache.iter().position(|(cached, _)| *cached == key) {
-            // The one used last goes to the end, and the one at the front is dropped first.
-            let entry = cache.remove(at);
+        if let Some(at) = cache.groups.iter().position(|(cached, _)| *cached == key) {
+            let entry = cache.groups.remove(at);
             let group = entry.1.clone();
-            cache.push(entry);
+            cache.groups.push(entry);
             return Ok(group);
         }
-        let path = &self.files[file as usize];
-        let load = || Group::new(&read(path, None, (key.1 * ROW_GROUP, ROW_GROUP))?, self.names);
-        let group = sceptically(load).map_err(|why| StoreError {
-            path: path.display().to_string(),
-            message: format!("its rows can't be read any more: {why}; run again"),
-        })?;
-        let group = Arc::new(group);
-        if cache.len() == CACHED {
-            cache.remove(0);
+        let path = &self.index.files[file].path;
+        let load = || Group::new(&read(path, None, (key.1 * ROW_GROUP, ROW_GROUP))?, names);
+        let group = Arc::new(sceptically(load).map_err(|why| StoreError::reading(path, why))?);
+        cache.again += usize::from(!cache.seen.insert(key));
+        let most = CACHED_VALUES / (ROW_GROUP * names.len().max(1));
+        if cache.groups.len() >= (CACHED + cache.again).min(most.max(CACHED)) {
+            cache.groups.remove(0);
         }
-        cache.push((key, group.clone()));
+        cache.groups.push((key, group.clone()));
         Ok(group)
     }
 }
@@ -430,19 +395,15 @@ impl engine::Store<StoreError> for Store<'_> {
         replications: Range<u32>,
     ) -> Result<Vec<Option<Fate>>, StoreError> {
         let mut fates = vec![None; replications.len()];
-        for segment in self.index.get(&identity).map(Vec::as_slice).unwrap_or_default() {
+        for segment in self.index.of(identity) {
             let start = segment.first.max(replications.start);
             let end = segment.range().end.min(replications.end);
             for replication in start..end {
-                let row = segment.row + (replication - segment.first);
+                let row = segment.row + (replication - segment.first) as usize;
                 let fate = &mut fates[(replication - replications.start) as usize];
                 if fate.is_none() {
-                    *fate = self.group(segment.file, row)?.fate(row as usize % ROW_GROUP);
-                    let known = u64::from(fate.is_some());
-                    self.used.fetch_add(known, Ordering::Relaxed);
-                    // Finished results are the first file, where there are any.
-                    let finished = segment.file == 0 && self.finished > 0;
-                    self.finished_used.fetch_add(known * u64::from(finished), Ordering::Relaxed);
+                    *fate = self.group(segment.file, row)?.fate(row % ROW_GROUP);
+                    self.used.fetch_add(u64::from(fate.is_some()), Ordering::Relaxed);
                 }
             }
         }
@@ -457,7 +418,7 @@ impl engine::Store<StoreError> for Store<'_> {
     ) -> Result<(), StoreError> {
         let mut buffer = self.buffer();
         for (replication, fate) in rows {
-            buffer.rows.push((point, identity, replication), fate, self.names.len());
+            buffer.rows.push((point, identity, replication), fate, self.experiment.columns.len());
         }
         let [least, most] = INTERVALS;
         let interval = (buffer.start.elapsed() / PER_RUN).clamp(least, most);

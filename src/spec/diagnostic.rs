@@ -109,6 +109,11 @@ impl SpecError {
         }
     }
 
+    /// Returns the first fault in a line.
+    pub fn reason(&self) -> String {
+        self.faults.first().map_or_else(String::new, |fault| fault.message.clone())
+    }
+
     /// Returns all faults as text, with colours.
     pub fn styled(&self) -> String {
         self.render(&Renderer::styled())

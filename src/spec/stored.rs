@@ -54,6 +54,22 @@ impl Stored {
     }
 }
 
+impl Earlier {
+    /// Loads the spec again; `read` reads a file that it names.
+    ///
+    /// # Errors
+    /// [`SpecError`]: it is no spec any more, or a file has changed.
+    pub fn load(
+        &self,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Experiment, SpecError> {
+        let hashes: BTreeMap<String, String> =
+            serde_json::from_str(&self.files).unwrap_or_default();
+        let read = |path: &str| unchanged(path, read(path)?, hashes.get(path));
+        load("earlier spec", self.json.clone(), &[], &read)
+    }
+}
+
 impl Experiment {
     /// Returns the hashes of the files that the spec names, by name.
     pub fn file_hashes(&self) -> BTreeMap<String, String> {
@@ -68,20 +84,6 @@ impl Experiment {
     pub fn earlier(&self) -> Earlier {
         let files = serde_json::json!(self.file_hashes()).to_string();
         Earlier { json: self.json.clone(), files }
-    }
-
-    /// Loads the spec of earlier results, reading the files that it names as they are now.
-    ///
-    /// # Errors
-    /// A sentence: it is no spec any more, or its files have changed.
-    pub fn reload(&self, earlier: &Earlier) -> Result<Experiment, String> {
-        let hashes: BTreeMap<String, String> =
-            serde_json::from_str(&earlier.files).unwrap_or_default();
-        let read = |path: &str| unchanged(path, self.file(path)?, hashes.get(path));
-        let reason = |error: SpecError| {
-            error.faults.first().map_or_else(String::new, |fault| fault.message.clone())
-        };
-        load("earlier spec", earlier.json.clone(), &[], &read).map_err(reason)
     }
 }
 

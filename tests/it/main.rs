@@ -23,5 +23,6 @@ mod stopping;
 mod sweeps;
 mod theory;
 mod theory_column;
+mod unfinished;
 mod verify;
 mod warmup;

@@ -52,6 +52,45 @@ fn rows_do_not_depend_on_threads_and_are_those_of_a_run_without_selection() {
     assert_eq!(replay["errors_pct"].as_f64(), errors.extract::<f64>());
 }
 
+/// A selection takes up rows that are there, says how many of its own were among them, and isn't
+/// put in place of one that has rows which it doesn't come to.
+#[test]
+fn rows_that_are_there_serve_another_selection_that_keeps_them() {
+    let place = Place::new();
+    place.write("best.yaml", SPEC);
+    let run = |delta: &str, folder: &str, threads: &str| {
+        let delta = format!("select.delta={delta}");
+        place.run(&["best.yaml", "--out", folder, "--threads", threads, "--set", &delta])
+    };
+    let reused = |folder: &str| -> (u64, u64) {
+        let manifest: serde_json::Value =
+            serde_json::from_slice(&place.bytes(&format!("{folder}/manifest.json"))).unwrap();
+        let count = |name: &str| manifest["counts"][name].as_u64().unwrap();
+        (count("reused"), count("rows"))
+    };
+    assert_eq!(run("0.8", "coarse", "2").code, Some(0));
+    let coarse = place.bytes("coarse/replications.parquet");
+    assert_eq!(run("0.5", "fine", "2").code, Some(0));
+    for threads in ["1", "8"] {
+        assert_eq!(run("0.8", threads, threads).code, Some(0));
+        let said = run("0.5", threads, threads);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let rows = place.bytes(&format!("{threads}/replications.parquet"));
+        assert!(rows == place.bytes("fine/replications.parquet"));
+        let (reused, rows) = reused(threads);
+        assert!(reused > 0 && reused < rows, "{reused} {rows}");
+        let refused = run("0.8", threads, threads);
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        assert!(refused.err.contains("rows no longer belong"), "{}", refused.err);
+        assert!(refused.err.contains("select.delta: 0.5 → 0.8"), "{}", refused.err);
+    }
+    // The same again has all of them, whatever was run ahead.
+    assert_eq!(run("0.8", "coarse", "1").code, Some(0));
+    assert!(place.bytes("coarse/replications.parquet") == coarse);
+    let (reused, rows) = reused("coarse");
+    assert_eq!(reused, rows);
+}
+
 #[test]
 fn a_search_that_runs_out_says_so() {
     let place = Place::new();

@@ -1,7 +1,7 @@
 //! Runs in shards, which a scheduler may start anywhere, in any order and more than once.
 
 use balancelab::engine::{self, Case, Options, Plan, Shard};
-use balancelab::frame::{Store, Work, is_whole};
+use balancelab::frame::{Store, Work, finished_shard};
 
 use crate::program::Place;
 
@@ -116,9 +116,10 @@ fn shards_end_in_the_bytes_of_one_process() {
             assert!(!place.path(&format!("{folder}/unfinished")).exists());
             // Tasks that come late, or twice, find everything done.
             let late = [folder.as_str(), "--shard", "1/3", "--quiet"];
-            place.fine(&[&["run"], &late[..]].concat());
-            place.fine(&[&spec, "--out", &folder, "--shard", "1/3", "--quiet"]);
-            place.fine(&["merge", &folder]);
+            let other = [&spec, "--out", &folder, "--shard", "1/3", "--quiet"];
+            for late in [&[&["run"], &late[..]].concat()[..], &other, &["merge", &folder]] {
+                assert_eq!(place.run(late).code, said.code, "{late:?}");
+            }
             assert!(!place.path(&format!("{folder}/unfinished")).exists());
         }
     }
@@ -168,6 +169,80 @@ fn what_is_missing_is_named_and_made() {
     assert_equal(&place, "one", "many");
 }
 
+/// What is complete is what was asked for: another file of data, or another figure to compare with,
+/// is another run.
+#[test]
+fn results_of_other_data_are_not_taken_for_complete() {
+    let place = Place::new();
+    let data = SPEC.replace("service: {exponential: 6}", "service: {empirical: times.csv}");
+    let figure = "published: {claims: [{policy: coin, at: {horizon: 300}, response: errors_pct, value: 7.7}]}\n";
+    place.write("parts.yaml", &format!("{data}{figure}"));
+    place.write("times.csv", "3\n6\n9\n");
+    let said = place.run(&["parts.yaml", "--quiet", "--out", "a"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    let rows = place.bytes("a/replications.parquet");
+    place.write("parts.yaml", &format!("{data}{}", figure.replace("7.7", "7.70")));
+    place.run(&["parts.yaml", "--quiet", "--out", "a", "--shard", "1/1"]);
+    assert_eq!(place.run(&["merge", "a", "--quiet"]).code, Some(1));
+    let manifest = String::from_utf8(place.bytes("a/manifest.json")).unwrap();
+    assert!(place.bytes("a/replications.parquet") == rows && manifest.contains("7.70"));
+    place.write("times.csv", "3\n6\n12\n");
+    for arguments in [&["--shard", "1/2"][..], &[]] {
+        let said = place.run(&[&["parts.yaml", "--quiet", "--out", "a"], arguments].concat());
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        assert!(said.err.contains("times.csv has changed"), "{}", said.err);
+        assert_eq!(said.err.contains("--fresh"), arguments.is_empty(), "{}", said.err);
+        assert!(!place.path("a/unfinished").exists());
+    }
+    let submit = ["submit", "parts.yaml", "--engine", "slurm", "--out", "a"];
+    let said = place.run(&submit);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(said.err.contains("times.csv has changed"), "{}", said.err);
+    assert!(place.bytes("a/replications.parquet") == rows);
+    // A run that was stopped says why it can't go on, too.
+    place.fine(&["parts.yaml", "--quiet", "--out", "b", "--shard", "1/2"]);
+    place.write("times.csv", "1\n2\n");
+    let said = place.run(&["parts.yaml", "--quiet", "--out", "b"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(said.err.contains("times.csv has changed"), "{}", said.err);
+    assert!(said.err.contains("removing b/unfinished discards"), "{}", said.err);
+    std::fs::remove_dir_all(place.path("b/unfinished")).unwrap();
+    place.run(&["parts.yaml", "--quiet", "--out", "b"]);
+    assert!(place.path("b/manifest.json").exists());
+}
+
+/// Of shards of two plans that begin at the same time in a new folder those of one are refused.
+#[cfg(unix)]
+#[test]
+fn shards_of_two_plans_at_once_are_not_mixed() {
+    let place = Place::new();
+    place.write("parts.yaml", SPEC);
+    for turn in 0..10 {
+        let folder = format!("f{turn}");
+        let start = |seed: &str, number: u32| {
+            let shard = format!("{number}/4");
+            let mut command = place.command(&["parts.yaml", "--quiet", "--out", &folder]);
+            command.args(["--seed", seed, "--shard", &shard]).stderr(std::process::Stdio::piped());
+            (seed.to_owned(), command.spawn().unwrap())
+        };
+        let seeds = ["1", "2"];
+        let runs: Vec<_> =
+            (1..=4).flat_map(|number| seeds.map(|seed| start(seed, number))).collect();
+        let mut fine = Vec::new();
+        for (seed, run) in runs {
+            let output = run.wait_with_output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            match output.status.code() {
+                Some(0) => fine.push(seed),
+                code => assert_eq!(code, Some(2), "{said}"),
+            }
+        }
+        assert!(fine.len() == 4 && fine.iter().all(|seed| *seed == fine[0]), "{fine:?}");
+        assert_eq!(place.run(&["status", &folder, "--missing"]).out, "\n");
+        place.fine(&["merge", &folder, "--quiet"]);
+    }
+}
+
 /// A small file of rows is torn at every byte: none of its rows is believed.
 #[test]
 fn rows_torn_at_any_byte_are_made_again() {
@@ -175,7 +250,7 @@ fn rows_torn_at_any_byte_are_made_again() {
     place.write("parts.yaml", SPEC);
     place.fine(&["parts.yaml", "--quiet", "--out", "a", "--shard", "9/230"]);
     let work = Work::share(&place.path("a")).unwrap();
-    let intent = work.intent().unwrap();
+    let intent = work.intent().unwrap().unwrap();
     let experiment = experiment(SPEC);
     let shard = Shard { number: 9, of: 230 };
     let [file] = work.row_files(Some(shard)).unwrap().try_into().unwrap();
@@ -194,12 +269,12 @@ fn rows_torn_at_any_byte_are_made_again() {
     assert!(all.0 > 0 && all.1 == 0, "{all:?}");
     for cut in 0..bytes.len() {
         std::fs::write(&file, &bytes[..cut]).unwrap();
-        assert!(!is_whole(&work, &intent, shard), "cut at {cut}");
+        assert_eq!(finished_shard(&work, &intent, shard).unwrap(), None, "cut at {cut}");
         assert_eq!(rows(), (0, 1), "cut at {cut}");
         assert!(!file.exists());
     }
     std::fs::write(&file, &bytes).unwrap();
-    assert!(is_whole(&work, &intent, shard));
+    assert_eq!(finished_shard(&work, &intent, shard).unwrap(), Some(0));
     assert_eq!(rows(), all);
 }
 
@@ -238,6 +313,7 @@ fn shards_of_different_plans_are_not_mixed() {
     };
     other(&["--shard", "1/5"], "is cut into 4 shards, not 5");
     other(&["--shard", "1/4", "--seed", "5"], "an unfinished run of another spec");
+    other(&["--shard", "1/4", "--seed", "5"], "discard what it has kept by removing a/unfinished");
     other(&["--shard", "1/231"], "231 shards are more than the 230");
     other(&["--shard", "0/4"], "`0/4` is no shard");
     other(&["--shard", "5/4"], "`5/4` is no shard");

@@ -1,0 +1,131 @@
+//! What an unfinished run is to do, as its folder tells.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+use super::work::{PLAN, Work, put_in_place, readable, sync_folder};
+use crate::engine::Shard;
+use crate::model::KERNELS;
+use crate::rng::{GENERATOR, content_hash};
+use crate::spec::{Experiment, SpecError, Stored};
+
+/// What an unfinished run is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Hash of all that its results depend on.
+    pub plan: String,
+    /// How many shards it is cut into, if it is.
+    pub shards: Option<u32>,
+    /// Whether results that were there before are to be replaced.
+    pub fresh: bool,
+    pub kernels: u32,
+    pub generator: String,
+    pub spec: Stored,
+}
+
+impl Intent {
+    /// Returns what a run of an experiment is to do.
+    pub fn new(experiment: &Experiment, spec: Stored, shards: Option<u32>, fresh: bool) -> Intent {
+        // The digits of published figures bear on what they are compared with.
+        let figures: Vec<&str> =
+            experiment.claims.iter().map(|claim| claim.written.as_str()).collect();
+        let content = format!(
+            "{:032x} {:?} {figures:?} {KERNELS} {GENERATOR}",
+            experiment.hash,
+            experiment.file_hashes()
+        );
+        Intent {
+            plan: format!("{:032x}", content_hash(content.as_bytes())),
+            shards,
+            fresh,
+            kernels: KERNELS,
+            generator: GENERATOR.to_owned(),
+            spec,
+        }
+    }
+
+    /// Returns the text of a file that the spec names, as it is now.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn read(&self, path: &str) -> Result<String, String> {
+        let text = fs::read_to_string(Path::new(&self.spec.folder).join(path));
+        text.map_err(|error| error.to_string())
+    }
+
+    /// Loads its spec again.
+    ///
+    /// # Errors
+    /// [`SpecError`], also where a file that it names has changed.
+    pub fn load(&self) -> Result<Experiment, SpecError> {
+        self.spec.load(&|path| self.read(path))
+    }
+
+    /// Returns the metadata of its files of rows, or of those of a shard.
+    pub(super) fn header(&self, shard: Option<Shard>) -> Vec<(String, String)> {
+        let mut header = vec![
+            ("plan", self.plan.clone()),
+            ("kernels", self.kernels.to_string()),
+            ("generator", self.generator.clone()),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ];
+        header.extend(shard.map(|shard| ("shard", shard.to_string())));
+        header.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+}
+
+impl Work {
+    /// Returns what the unfinished run is to do, if there is one.
+    ///
+    /// # Errors
+    /// [`StoreError`]; it is there and can't be read.
+    pub fn intent(&self) -> Result<Option<Intent>, StoreError> {
+        let path = self.folder().join(PLAN);
+        match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(None),
+            Err(error) => Err(StoreError::reading(&path, error)),
+            Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| {
+                let why = format!(
+                    "it is damaged ({error}); remove it, and a run of its spec takes up the rows \
+                     beside it"
+                );
+                StoreError { message: why, ..StoreError::reading(&path, "") }
+            }),
+        }
+    }
+
+    /// Writes down what the run is to do. Whoever shares the folder doesn't write over what
+    /// another wrote: returns what is there.
+    ///
+    /// # Errors
+    /// [`StoreError`], a full disk among others.
+    pub fn set_intent(&self, intent: &Intent) -> Result<Intent, StoreError> {
+        let text = serde_json::to_string_pretty(intent);
+        let path = self.folder().join(PLAN);
+        let text = text.map_err(|error| StoreError::new(&path, error))?;
+        let before = self.intent()?;
+        let file = self.written(&text)?;
+        // A whole run may be cut into shards later.
+        let uncut = |before: &Intent| before.plan == intent.plan && before.shards.is_none();
+        if self.is_alone() || before.as_ref().is_some_and(uncut) {
+            put_in_place(file, &path)?;
+            return Ok(intent.clone());
+        }
+        if before.is_none() {
+            let error = |error| StoreError::new(&path, error);
+            file.as_file().sync_all().map_err(error)?;
+            readable(file.as_file()).map_err(error)?;
+            match file.persist_noclobber(&path) {
+                Ok(_) => sync_folder(self.folder())?,
+                Err(persist) if persist.error.kind() == ErrorKind::AlreadyExists => {}
+                Err(persist) => return Err(error(persist.error)),
+            }
+        }
+        Ok(self.intent()?.unwrap_or_else(|| intent.clone()))
+    }
+}
