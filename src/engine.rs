@@ -29,7 +29,7 @@ pub use case::Case;
 pub use journal::{JOURNAL, Journal};
 pub use plan::Plan;
 pub use selection::{Selected, select};
-pub use shard::{MAX_SHARDS, SECONDS_PER_ARRIVAL, Shard, most_shards};
+pub use shard::{MAX_SHARDS, Shard, most_shards};
 pub use store::{Fate, NoStore, Store};
 pub use workers::{Job, Workers};
 

@@ -16,7 +16,7 @@ pub use vocabulary::vocabulary;
 
 use crate::claims::Judged;
 use crate::design::Level;
-use crate::engine::{Plan, SECONDS_PER_ARRIVAL, Selected};
+use crate::engine::{Plan, Selected};
 use crate::frame::{Comparison, Kept, verdict, z};
 use crate::model::LOSS_ROUTER_THEORY;
 use crate::spec::{Experiment, Replications, Select};
@@ -357,8 +357,10 @@ pub fn plan(experiment: &Experiment, plan: &Plan, threads: usize) -> String {
         experiment.optimize.iter().map(|search| searches::replications(experiment, search));
     let searched: u64 = searched.sum();
     let arrivals = plan.arrivals * (plan.total() + searched) as f64;
-    let seconds = arrivals * SECONDS_PER_ARRIVAL / threads as f64;
-    let bytes = plan.total() as f64 * (experiment.columns.len() as f64 * 6.0 + 2.0);
+    let seconds = plan.seconds(searched) / threads as f64;
+    // Values of a row as parquet, and those of a point as csv besides.
+    let (columns, points) = (experiment.columns.len() as f64, plan.points.len() as f64);
+    let bytes = plan.total() as f64 * (columns * 6.0 + 2.0) + points * columns * 130.0;
     text += &format!(
         "{} points × {} = {} rows{}\n",
         grouped(plan.points.len() as f64),
@@ -375,7 +377,7 @@ pub fn plan(experiment: &Experiment, plan: &Plan, threads: usize) -> String {
 
 /// Returns how long each shard of a plan takes.
 pub fn shards(plan: &Plan, shards: u32) -> String {
-    let seconds = plan.arrivals * plan.total() as f64 * SECONDS_PER_ARRIVAL / f64::from(shards);
+    let seconds = plan.seconds(0) / f64::from(shards);
     let shards = grouped(f64::from(shards));
     format!("in {shards} shards of about {} on one thread\n", duration(seconds))
 }

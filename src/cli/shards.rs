@@ -6,7 +6,7 @@ use super::args::{Cut, Merge, Run, ShardArg, Status};
 use super::progress::{Progress, cancel_on_signal};
 use super::run::{Start, name_failures, open, sweep};
 use super::{End, Loaded, Usage, complain, load_whole, print, quoted};
-use crate::engine::{self, EngineError, Plan, SECONDS_PER_ARRIVAL, Shard, most_shards};
+use crate::engine::{self, EngineError, Plan, Shard, most_shards};
 use crate::frame::{Intent, ShardWriter, Staging, Work, finished_shard, kept, missing};
 use crate::report;
 use crate::spec::Experiment;
@@ -143,8 +143,7 @@ pub(super) fn cut(experiment: &Experiment, cut: Cut) -> anyhow::Result<Option<u3
     let shards = match (cut.shards, cut.shard_seconds) {
         (Some(shards), _) => shards,
         (None, Some(seconds)) if seconds > 0.0 && seconds.is_finite() => {
-            let plan = Plan::all(experiment);
-            let all = plan.arrivals * plan.total() as f64 * SECONDS_PER_ARRIVAL;
+            let all = Plan::all(experiment).seconds(0);
             let most = most_shards(experiment).map_err(Usage)?;
             ((all / seconds).ceil().max(1.0) as u32).min(most)
         }

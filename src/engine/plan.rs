@@ -10,6 +10,12 @@ const BLOCK_ARRIVALS: f64 = 500_000.0;
 /// Most replications in a block.
 const MAX_BLOCK: u32 = 256;
 
+/// CPU time for forecasts [seconds], measured on a 2.6 GHz server core: of an arrival in series 2,
+/// and of replications and points of next to no arrivals, which have to be stored even so.
+const PER_ARRIVAL: f64 = 30e-9;
+const PER_REPLICATION: f64 = 1.7e-6;
+const PER_POINT: f64 = 30e-6;
+
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -62,6 +68,14 @@ impl Plan {
     pub fn total(&self) -> u64 {
         let missing = self.part.map_or(0, |(first, until)| first + (self.most() - until));
         (self.points.len() as u64 * u64::from(self.most())).saturating_sub(missing.into())
+    }
+
+    /// Returns the CPU time that it takes about, at the most, and `more` replications beside it
+    /// whose rows are not stored [seconds].
+    pub fn seconds(&self, more: u64) -> f64 {
+        let arrivals = self.arrivals * (self.total() + more) as f64;
+        let (rows, points) = (self.total() as f64, self.points.len() as f64);
+        arrivals * PER_ARRIVAL + rows * PER_REPLICATION + points * PER_POINT
     }
 
     /// Returns the replications of one of its points.

@@ -4,9 +4,6 @@ use std::str::FromStr;
 
 use crate::spec::{Experiment, Replications};
 
-/// CPU time of an arrival [seconds], for forecasts: series 2 on a 2.6 GHz server core.
-pub const SECONDS_PER_ARRIVAL: f64 = 30e-9;
-
 /// Most shards of a plan.
 pub const MAX_SHARDS: u32 = 1_000_000;
 
