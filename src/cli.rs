@@ -2,6 +2,7 @@
 
 mod args;
 mod engines;
+mod failures;
 mod progress;
 mod run;
 mod search;
@@ -212,7 +213,13 @@ fn unfinished(args: &SpecArgs) -> anyhow::Result<Loaded> {
         ))
         .into());
     };
-    intent.spec.overrides.extend(args.changes.overrides().map_err(Usage)?);
+    for change in args.changes.overrides().map_err(Usage)? {
+        let overrides = &mut intent.spec.overrides;
+        match overrides.iter_mut().find(|earlier| earlier.path == change.path) {
+            Some(earlier) => *earlier = change,
+            None => overrides.push(change),
+        }
+    }
     let experiment = intent.load()?;
     Ok(Loaded { experiment, stored: intent.spec, folder })
 }
@@ -242,6 +249,12 @@ fn quoted(word: impl std::fmt::Display) -> String {
         return word;
     }
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Returns a path for the shell, and not as an option.
+fn quoted_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.starts_with('-') { quoted(format!("./{text}")) } else { quoted(text) }
 }
 
 /// Prints to stdout; a reader that left is an error that ends the program quietly.

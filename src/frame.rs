@@ -56,6 +56,7 @@ impl StoreError {
         let said = error.to_string();
         // Polars wraps what the system said in words about parquet.
         let said = said.rsplit("IO error: ").next().unwrap_or_default();
+        let said = said.split(" at path ").next().unwrap_or_default();
         let path = path.display().to_string();
         StoreError { action, path, message: format!("{said}; {}", remedy(said)) }
     }

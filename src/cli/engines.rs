@@ -38,6 +38,8 @@ pub(super) struct Submission<'a> {
     pub(super) options: &'a [String],
     /// Whether to say what would be run instead of running it.
     pub(super) dry_run: bool,
+    /// Writes the plan down that shards are of; called when nothing else stands in the way.
+    pub(super) plan: &'a dyn Fn() -> anyhow::Result<()>,
 }
 
 /// An engine can't be called, or refused.
@@ -87,6 +89,7 @@ pub(super) fn slurm(submission: &Submission) -> anyhow::Result<String> {
         return Ok(text + &shown(&paths.script("job.sh"), &script));
     }
 
+    (submission.plan)()?;
     write(&paths, "job.sh", &script)?;
     let mut ids: Vec<String> = Vec::new();
     for call in &calls {
@@ -119,6 +122,7 @@ pub(super) fn hyperqueue(submission: &Submission) -> anyhow::Result<String> {
     if submission.dry_run {
         return Ok(format!("{call}\n{}", shown(&paths.script("job-hq.sh"), &script)));
     }
+    (submission.plan)()?;
     write(&paths, "job-hq.sh", &script)?;
     let said = call.run()?;
     let id = job_id(&call, &said)?;
@@ -138,7 +142,13 @@ impl Submission<'_> {
         // Slurm takes an empty array for no array, and would run the script as a single plain job.
         anyhow::ensure!(!self.missing.is_empty(), "no shard is missing: nothing is submitted");
         let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
-        if let Some(option) = self.options.iter().find(|o| reserved.contains(&name(o).as_str())) {
+        // Engines take abbreviations of long options, and values attached to short ones.
+        let is = |option: &str, reserved: &str| match reserved.strip_prefix("--") {
+            Some(_) => name(option).len() > 3 && reserved.starts_with(&name(option)),
+            None => option.starts_with(reserved),
+        };
+        let refused = |option: &&String| reserved.iter().any(|reserved| is(option, reserved));
+        if let Some(option) = self.options.iter().find(refused) {
             let option = name(option);
             return Err(Usage(format!(
                 "the option {option} can't be passed on: which shards are run is what is missing"

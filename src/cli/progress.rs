@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 use std::fmt::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
@@ -147,14 +147,29 @@ impl SearchProgress {
 }
 
 /// Set by the first Ctrl-C or SIGTERM.
-static CANCEL: AtomicBool = AtomicBool::new(false);
+static CANCEL: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Makes Ctrl-C and SIGTERM end the run in good order, and a second one at once.
+/// Makes Ctrl-C, SIGTERM and SIGHUP end the run in good order, and a second one at once.
 pub(super) fn cancel_on_signal() -> anyhow::Result<&'static AtomicBool> {
-    ctrlc::set_handler(|| {
-        if CANCEL.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })?;
+    let mut signals = vec![signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+    #[cfg(unix)]
+    if !hangup_is_ignored() {
+        signals.push(signal_hook::consts::SIGHUP);
+    }
+    for signal in signals {
+        // In this order the first signal sets what the second one finds set.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, CANCEL.clone())?;
+        signal_hook::flag::register(signal, CANCEL.clone())?;
+    }
     Ok(&CANCEL)
+}
+
+/// Whether the program was started to outlive its terminal, by `nohup` for instance; where the
+/// system doesn't tell, it was not.
+#[cfg(unix)]
+fn hangup_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.unwrap_or(0) & (1 << (signal_hook::consts::SIGHUP - 1)) != 0
 }

@@ -7,23 +7,22 @@ use cpu_time::ProcessTime;
 use serde_json::json;
 
 use super::args::{Output, Run};
+use super::failures::{failures, name_failures};
 use super::progress::{Progress, SearchProgress, cancel_on_signal};
 use super::search::{self, Fruitless, Searched};
-use super::{End, Loaded, Usage, complain, load_whole, print, quoted, shards};
+use super::{End, Loaded, Usage, complain, load_whole, print, quoted_path, shards};
 use crate::claims::{self, Judged};
 use crate::engine::{self, EngineError, Failed, Journal, Options, Plan, Shard};
 use crate::frame::{
-    Cell, Intent, Kept, OpenError, Provenance, Results, Staging, Store, StoreError, Table, Work,
+    Intent, Kept, OpenError, Provenance, Results, Staging, Store, StoreError, Work,
 };
 use crate::model::KERNELS;
 use crate::optimize::{Outcome, Step};
 use crate::report;
-use crate::spec::{Experiment, Optimize, Override, Replications, Stored};
+use crate::spec::{Experiment, Optimize, Replications};
 
 /// Version of the files' columns and of the manifest.
 pub(super) const SCHEMA: u32 = 1;
-/// Failed replications named on stderr.
-const NAMED_FAILURES: usize = 10;
 
 pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     if let Some(shard) = args.shard {
@@ -35,7 +34,8 @@ pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     let cancel = cancel_on_signal()?;
     let work = Work::open(&args.out.clone().unwrap_or(folder))?;
     let intent = Intent::new(&experiment, stored, None, args.fresh);
-    sweep(&start, &experiment, work, &intent, args.effort.options(cancel), args.output)
+    let how = (Opener::Whole, args.effort.options(cancel));
+    sweep(&start, &experiment, work, &intent, how, args.output)
 }
 
 /// When a run began.
@@ -47,32 +47,46 @@ impl Start {
     }
 }
 
+/// Which command it is that opens what is there, and so what it can be told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opener {
+    /// `run` and `submit`.
+    Whole,
+    Shard(Shard),
+    Merge,
+}
+
 /// Opens what earlier runs left; says what was torn.
 pub(super) fn open<'a>(
     work: &'a Work,
     experiment: &'a Experiment,
     intent: &Intent,
-    shard: Option<Shard>,
+    opener: Opener,
     options: Options,
 ) -> anyhow::Result<Store<'a>> {
+    let shard = match opener {
+        Opener::Shard(shard) => Some(shard),
+        Opener::Whole | Opener::Merge => None,
+    };
     let mut said = Vec::new();
     let store = Store::open(work, experiment, intent, shard, options, &mut |line| said.push(line));
     for line in said {
         complain(&anyhow::anyhow!("{line}"))?;
     }
-    store.map_err(|error| refusal(error, work, shard))
+    store.map_err(|error| refusal(error, work, opener))
 }
 
 /// Returns what the user is told when what is there can't be used.
-fn refusal(error: OpenError, work: &Work, shard: Option<Shard>) -> anyhow::Error {
+fn refusal(error: OpenError, work: &Work, opener: Opener) -> anyhow::Error {
     match error {
         OpenError::Foreign { why, unfinished } => {
-            let mut remedy = match shard {
-                None => "--fresh discards them, --out DIR keeps both".to_owned(),
-                Some(_) => "choose another folder with --out".to_owned(),
+            let folder = quoted_path(work.folder());
+            let mut remedy = match opener {
+                Opener::Whole => "--fresh discards them, --out DIR keeps both".to_owned(),
+                Opener::Shard(_) => "choose another folder with --out".to_owned(),
+                Opener::Merge => format!("move {folder} to another folder, and merge that"),
             };
             if unfinished {
-                let folder = work.folder().display();
                 remedy += &format!("; removing {folder} discards what an unfinished run has kept");
             }
             Usage(format!("{why}\n{remedy}")).into()
@@ -88,11 +102,12 @@ pub(super) fn sweep(
     experiment: &Experiment,
     work: Work,
     intent: &Intent,
-    options: Options,
+    (opener, options): (Opener, Options),
     output: Output,
 ) -> anyhow::Result<End> {
-    let end = open(&work, experiment, intent, None, options).and_then(|store| {
-        let end = sweep_with(start, experiment, (&work, &store), intent, options, output);
+    let end = open(&work, experiment, intent, opener, options).and_then(|store| {
+        let how = (opener, options);
+        let end = sweep_with(start, experiment, (&work, &store), intent, how, output);
         if end.is_err() {
             // What can be kept is; the error that is told is the first.
             let _ = store.flush();
@@ -124,7 +139,7 @@ fn sweep_with(
     experiment: &Experiment,
     (work, store): (&Work, &Store),
     intent: &Intent,
-    options: Options,
+    (opener, options): (Opener, Options),
     output: Output,
 ) -> anyhow::Result<End> {
     let mut journal = search::journal(experiment, work.folder())?;
@@ -176,14 +191,17 @@ fn sweep_with(
         // Only its end tells what isn't part of it.
         store.check_reached(&reached, options).map_err(|error| match error {
             OpenError::Foreign { why, unfinished } => {
-                let folder = work.folder().display();
-                let why = format!(
-                    "{why}\n{folder} keeps what this run made; moved to another folder, which \
-                     --out names, it is used there"
-                );
-                refusal(OpenError::Foreign { why, unfinished }, work, None)
+                let folder = quoted_path(work.folder());
+                let why = match opener {
+                    Opener::Merge => why,
+                    _ => format!(
+                        "{why}\n{folder} keeps what this run made; moved to another folder, which \
+                         --out names, it is used there"
+                    ),
+                };
+                refusal(OpenError::Foreign { why, unfinished }, work, opener)
             }
-            error => refusal(error, work, None),
+            error => refusal(error, work, opener),
         })?;
     }
     let searched = match &mut journal {
@@ -205,12 +223,18 @@ fn sweep_with(
     let judge = |claim| claims::judge(experiment, claim, kept.moments.get(&claim.point));
     let judged: Vec<Judged> = experiment.claims.iter().map(judge).collect();
     // A selection asks for more than it takes.
-    let reused = store.used().min(kept.rows + failed.len() as u64);
+    let reused = store.used().min(kept.rows);
     let findings =
         Findings { kept, reused, arrivals, seconds, failed, selected, optima, fruitless, judged };
     store_tables(experiment, intent, &findings, &mut staging)?;
     let counts = counts(experiment, &plan, &findings);
-    staging.commit(manifest(start, experiment, intent, options, (&counts, &findings)))?;
+    let end = match end(&findings.judged, &findings.failed) {
+        End::Fine | End::ClaimFailed if !findings.fruitless.is_empty() => End::ReplicationsFailed,
+        end => end,
+    };
+    let mut manifest = manifest(start, experiment, intent, options, (&counts, &findings));
+    manifest["exit_code"] = (end as u8).into();
+    staging.commit(manifest)?;
     work.remove()?;
     if output.json {
         let summary = json!({
@@ -229,12 +253,8 @@ fn sweep_with(
     for this in &findings.fruitless {
         complain(&anyhow::anyhow!("{}", this.sentence(experiment)))?;
     }
-    match end(experiment, &findings.judged, &findings.failed)? {
-        End::Fine | End::ClaimFailed if !findings.fruitless.is_empty() => {
-            Ok(End::ReplicationsFailed)
-        }
-        end => Ok(end),
-    }
+    name_failed_claims(experiment, &findings.judged)?;
+    Ok(end)
 }
 
 /// Writes the tables that don't grow with the number of replications.
@@ -321,7 +341,10 @@ fn interrupted(
 ) -> anyhow::Result<End> {
     store.flush()?;
     if store.safe() == 0 && journal.is_none_or(Journal::is_empty) {
-        work.clear()?;
+        // The plan of tasks that wait somewhere stays.
+        if !store.had_begun() {
+            work.clear()?;
+        }
         complain(&anyhow::anyhow!("interrupted before the first replication was done"))?;
         return Ok(End::Interrupted);
     }
@@ -347,12 +370,8 @@ fn goes_on(store: &Store, plan: &Plan, intent: &Intent) -> String {
     )
 }
 
-/// Returns how a run ends, and names the claims that failed.
-pub(super) fn end(
-    experiment: &Experiment,
-    judged: &[Judged],
-    failed: &[Failed],
-) -> anyhow::Result<End> {
+/// Names the claims that failed on stderr.
+pub(super) fn name_failed_claims(experiment: &Experiment, judged: &[Judged]) -> anyhow::Result<()> {
     for claim in judged.iter().filter(|claim| !claim.passed) {
         let at = if claim.at.is_empty() { String::new() } else { format!(" at {}", claim.at) };
         let why = if claim.sd_run.is_none() {
@@ -369,13 +388,18 @@ pub(super) fn end(
             claim.simulated.map_or("nothing".to_owned(), |mean| format!("{mean:.4}"))
         ))?;
     }
-    Ok(if !failed.is_empty() {
+    Ok(())
+}
+
+/// Returns how a run ends.
+pub(super) fn end(judged: &[Judged], failed: &[Failed]) -> End {
+    if !failed.is_empty() {
         End::ReplicationsFailed
     } else if judged.iter().any(|claim| !claim.passed) {
         End::ClaimFailed
     } else {
         End::Fine
-    })
+    }
 }
 
 /// Returns one line that says what the sweep ran.
@@ -412,60 +436,6 @@ fn selected_json(selected: &engine::Selected) -> serde_json::Value {
         "point": selected.best, "left": selected.left, "most_replications": selected.most,
         "rows": selected.total,
     })
-}
-
-/// Returns the table of `failures.csv`.
-fn failures(experiment: &Experiment, spec: &Stored, failed: &[Failed]) -> Table {
-    let rows = failed.iter().map(|failed| {
-        let policy = experiment.design.point(failed.point).policy;
-        vec![
-            Cell::Whole(failed.point.into()),
-            Cell::Text(experiment.labels[policy].clone()),
-            Cell::Whole(failed.replication.into()),
-            Cell::Text(failed.failure.to_string()),
-            Cell::Text(replay_line(spec, failed)),
-        ]
-    });
-    let columns =
-        ["point", "policy", "replication", "failure", "replay"].map(String::from).to_vec();
-    Table { columns, rows: rows.collect() }
-}
-
-/// Names failed replications on stderr, each with the command that reruns it, and says of those
-/// that would be too many where they are.
-pub(super) fn name_failures(
-    experiment: &Experiment,
-    spec: &Stored,
-    failed: &[Failed],
-    others: &str,
-) -> anyhow::Result<()> {
-    for failed in failed.iter().take(NAMED_FAILURES) {
-        let policy = experiment.design.point(failed.point).policy;
-        complain(&anyhow::anyhow!(
-            "replication {} of point {} ({}) failed: {}\n  {}",
-            failed.replication,
-            failed.point,
-            experiment.labels[policy],
-            failed.failure,
-            replay_line(spec, failed)
-        ))?;
-    }
-    if failed.len() > NAMED_FAILURES {
-        let more = failed.len() - NAMED_FAILURES;
-        complain(&anyhow::anyhow!("{more} more replications failed{others}"))?;
-    }
-    Ok(())
-}
-
-fn replay_line(spec: &Stored, failed: &Failed) -> String {
-    let mut line = format!("balancelab replay {}", quoted(&spec.name));
-    for Override { flag, .. } in &spec.overrides {
-        line += &match flag.strip_prefix("--set ") {
-            Some(set) => format!(" --set {}", quoted(set)),
-            None => format!(" {flag}"),
-        };
-    }
-    line + &format!(" --point {} --replication {}", failed.point, failed.replication)
 }
 
 fn threads(asked: usize) -> usize {

@@ -1,25 +1,30 @@
 //! Runs in parts: `run --shard`, `status`, `merge`.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use super::args::{Cut, Merge, Run, ShardArg, Status};
+use super::failures::name_failures;
 use super::progress::{Progress, cancel_on_signal};
-use super::run::{Start, name_failures, open, sweep};
-use super::{End, Loaded, Usage, complain, load_whole, print, quoted};
+use super::run::{Opener, Start, open, sweep};
+use super::{End, Loaded, Usage, complain, load_whole, print, quoted_path};
+use serde_json::json;
+
 use crate::engine::{self, EngineError, Plan, Shard, most_shards};
 use crate::frame::{Intent, ShardWriter, Staging, Work, finished_shard, kept, missing};
 use crate::report;
 use crate::spec::Experiment;
 
 /// Where engines leave the number of a task.
+///
+/// HyperQueue's workers may themselves be tasks of another.
 const TASK_NUMBERS: [&str; 4] =
-    ["SLURM_ARRAY_TASK_ID", "HQ_TASK_ID", "SGE_TASK_ID", "PBS_ARRAY_INDEX"];
+    ["HQ_TASK_ID", "SLURM_ARRAY_TASK_ID", "SGE_TASK_ID", "PBS_ARRAY_INDEX"];
 
 /// Runs one shard of a plan, if it isn't there yet.
 pub(super) fn run(args: &Run, shard: ShardArg) -> anyhow::Result<End> {
     let shard = number(shard)?;
-    let out = args.out.as_deref();
-    if let Some(end) = is_finished(&args.spec.spec, out)? {
+    if let Some(end) = is_finished(args)? {
         return Ok(end);
     }
     let Loaded { experiment, stored, folder } = load_whole(&args.spec)?;
@@ -27,14 +32,10 @@ pub(super) fn run(args: &Run, shard: ShardArg) -> anyhow::Result<End> {
     let cancel = cancel_on_signal()?;
     let folder = args.out.clone().unwrap_or(folder);
     let intent = Intent::new(&experiment, stored, Some(shard.of), false);
-    match Work::at(&folder).intent()? {
-        Some(before) => check_same(&folder, &before, &intent)?,
-        None => {
-            if let Some(end) = is_of(&folder, &intent)? {
-                return Ok(end);
-            }
-        }
+    if let Some(end) = is_there(&folder, &intent, shard)? {
+        return Ok(end);
     }
+    cut_whole(&folder, &intent)?;
     if let Some(end) = is_there(&folder, &intent, shard)? {
         return Ok(end);
     }
@@ -44,17 +45,38 @@ pub(super) fn run(args: &Run, shard: ShardArg) -> anyhow::Result<End> {
     match end {
         // Engines may run a shard twice at once; whichever came first removed what it was made
         // from.
-        Err(error) => match (is_there(&folder, &intent, shard), is_of(&folder, &intent)) {
-            (Ok(Some(end)), _) | (_, Ok(Some(end))) => Ok(end),
-            _ => Err(error),
-        },
+        Err(error) => is_there(&folder, &intent, shard).ok().flatten().ok_or(error),
         end => left.map(|()| end)?,
     }
 }
 
-/// Returns how a shard ended, if its rows are all there.
+/// Cuts a whole run that is unfinished in the folder into shards: one process does, and others wait
+/// for it.
+fn cut_whole(folder: &Path, intent: &Intent) -> anyhow::Result<()> {
+    // Cutting takes no time; whoever takes longer is at work on the whole.
+    let limit = Instant::now() + Duration::from_secs(2);
+    while let Some(before) = Work::at(folder).intent()?.filter(|before| before.shards.is_none()) {
+        check_same(folder, &before, intent)?;
+        match Work::open(folder) {
+            Ok(work) => {
+                // It may have been cut, or finished, meanwhile.
+                if let Some(before) = work.intent()?.filter(|before| before.shards.is_none()) {
+                    work.set_intent(&Intent { shards: intent.shards, ..before })?;
+                }
+            }
+            Err(error) if Instant::now() > limit => return Err(error.into()),
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    Ok(())
+}
+
+/// Returns how a shard ended, if its rows are all there, or the whole run, if it is finished.
 fn is_there(folder: &Path, intent: &Intent, shard: Shard) -> anyhow::Result<Option<End>> {
-    let failed = finished_shard(&Work::at(folder), intent, shard)?;
+    let work = Work::at(folder);
+    let Some(before) = work.intent()? else { return is_of(folder, intent) };
+    check_same(folder, &before, intent)?;
+    let failed = finished_shard(&work, intent, shard)?;
     Ok(failed.map(|failed| if failed == 0 { End::Fine } else { End::ReplicationsFailed }))
 }
 
@@ -67,7 +89,7 @@ fn run_in(
     cancel: &std::sync::atomic::AtomicBool,
 ) -> anyhow::Result<End> {
     let options = args.effort.options(cancel);
-    let store = open(work, experiment, intent, Some(shard), options)?;
+    let store = open(work, experiment, intent, Opener::Shard(shard), options)?;
     let mut writer = ShardWriter::new(work, experiment, intent, shard)?;
     let plan = Plan::shard(experiment, shard);
     let progress = Progress::new(experiment, plan.total(), args.output.quiet)?;
@@ -125,7 +147,10 @@ fn number(shard: ShardArg) -> Result<Shard, Usage> {
         ShardArg::Given(shard) => return Ok(shard),
         ShardArg::Task(of) => of,
     };
-    let set = |name: &&str| std::env::var(name).ok().filter(|value| value != "undefined");
+    let set = |name: &&str| {
+        let value = std::env::var(name).ok();
+        value.filter(|value| !value.is_empty() && value != "undefined")
+    };
     let found = TASK_NUMBERS.iter().find_map(|name| Some((name, set(name)?)));
     let Some((name, value)) = found else {
         return Err(Usage(format!(
@@ -169,13 +194,13 @@ fn check_count(experiment: &Experiment, shards: u32) -> Result<(), Usage> {
 
 /// Refuses to mix shards of different plans.
 pub(super) fn check_same(folder: &Path, before: &Intent, intent: &Intent) -> Result<(), Usage> {
-    let (folder, unfinished) = (quoted(folder.display()), Work::at(folder));
+    let (folder, unfinished) = (quoted_path(folder), Work::at(folder));
     if before.plan != intent.plan {
         return Err(Usage(format!(
             "{folder} has an unfinished run of another spec, or of this one with other settings; \
              finish that one (`balancelab status {folder}`), choose another folder with --out, or \
              discard what it has kept by removing {}",
-            quoted(unfinished.folder().display())
+            quoted_path(unfinished.folder())
         )));
     }
     match (before.shards, intent.shards) {
@@ -187,17 +212,19 @@ pub(super) fn check_same(folder: &Path, before: &Intent, intent: &Intent) -> Res
     }
 }
 
-/// Returns how a run ended whose folder of results the arguments name: nobody needs a shard of it.
-fn is_finished(spec: &Path, out: Option<&Path>) -> anyhow::Result<Option<End>> {
-    for folder in [Some(spec), out].into_iter().flatten() {
-        if !spec.is_dir() || Work::at(folder).intent()?.is_some() {
-            return Ok(None);
-        }
+/// Returns how a run ended whose folder of results the arguments name as their spec, unchanged:
+/// nobody needs a shard of it.
+fn is_finished(args: &Run) -> anyhow::Result<Option<End>> {
+    let folder = args.spec.spec.as_path();
+    let changed = !args.spec.changes.overrides().map_err(Usage)?.is_empty();
+    let elsewhere = args.out.as_deref().is_some_and(|out| out != folder);
+    if !folder.is_dir() || changed || elsewhere || Work::at(folder).intent()?.is_some() {
+        return Ok(None);
     }
-    finished(out.unwrap_or(spec))
+    finished(folder)
 }
 
-/// Returns how a run ended, if its results are in a folder, and sound.
+/// Returns how a run ended, for its shards, if its results are in a folder, and sound.
 fn finished(folder: &Path) -> anyhow::Result<Option<End>> {
     Ok(Staging::finished(folder)?.as_ref().map(end_of))
 }
@@ -217,14 +244,11 @@ pub(super) fn is_of(folder: &Path, intent: &Intent) -> anyhow::Result<Option<End
 
 /// Tells what is missing.
 pub(super) fn status(args: &Status) -> anyhow::Result<End> {
-    let folder = quoted(args.folder.display());
+    let folder = quoted_path(&args.folder);
     let work = Work::at(&args.folder);
     let Some(intent) = work.intent()? else {
-        if kept(&work)? > 0 {
-            return Err(without_plan(&args.folder).into());
-        }
         if finished(&args.folder)?.is_none() {
-            return Err(Usage(format!("{folder} has neither results nor an unfinished run")).into());
+            return Err(nothing_in(&args.folder)?.into());
         }
         return if args.missing {
             Ok(End::Fine)
@@ -253,7 +277,7 @@ pub(super) fn status(args: &Status) -> anyhow::Result<End> {
     } else {
         let there = of as usize - missing.len();
         print(&format!("{folder}: {there} of {of} shards are there; missing: {ranges}\n"))?;
-        for (number, note) in notes(&work, &missing) {
+        for (number, note) in notes(&work, &missing)? {
             print(&format!("shard {number}: {note}\n"))?;
         }
     }
@@ -261,41 +285,50 @@ pub(super) fn status(args: &Status) -> anyhow::Result<End> {
 }
 
 /// Returns what the tasks of missing shards left as their last words.
-fn notes(work: &Work, missing: &[u32]) -> Vec<(u32, String)> {
-    let note = |&number: &u32| {
-        let path = work.folder().join(format!("error-{number:06}.txt"));
-        let text = std::fs::read_to_string(path).ok()?;
-        let text = text.trim().replace('\n', "\n  ");
-        (!text.is_empty()).then_some((number, text))
-    };
-    missing.iter().filter_map(note).take(10).collect()
+fn notes(work: &Work, missing: &[u32]) -> anyhow::Result<Vec<(u32, String)>> {
+    let notes = work
+        .errors()?
+        .into_iter()
+        .filter(|(number, text)| missing.binary_search(number).is_ok() && !text.trim().is_empty());
+    Ok(notes.take(10).map(|(number, text)| (number, text.trim().replace('\n', "\n  "))).collect())
 }
 
-/// Returns what is said of rows of whose run nothing else is there.
-fn without_plan(folder: &Path) -> Usage {
-    Usage(format!(
-        "{} has rows of an unfinished run, but not its plan; `run SPEC --out {}` takes them up",
-        folder.display(),
-        quoted(folder.display())
-    ))
+/// Returns what is said of a folder without a plan and without results.
+fn nothing_in(folder: &Path) -> anyhow::Result<Usage> {
+    let word = quoted_path(folder);
+    Ok(Usage(match kept(&Work::at(folder))? {
+        0 => format!("{word} has neither results nor an unfinished run"),
+        _ => format!(
+            "{word} has rows of an unfinished run, but not its plan; `balancelab run SPEC --out \
+             {word}` takes them up"
+        ),
+    }))
 }
 
 /// Makes the results of all shards.
 pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
     let start = Start::now();
-    let folder = quoted(args.folder.display());
+    let folder = quoted_path(&args.folder);
     let before = Work::at(&args.folder);
     let Some(intent) = before.intent()? else {
-        if kept(&before)? > 0 {
-            return Err(without_plan(&args.folder).into());
-        }
-        return match finished(&args.folder)? {
-            Some(end) => {
-                print(&format!("{folder} is complete: its results are in place\n"))?;
-                Ok(end)
-            }
-            None => Err(Usage(format!("{folder} has no shards: `run --shard` makes them")).into()),
+        let Some(manifest) = Staging::finished(&args.folder)? else {
+            return Err(nothing_in(&args.folder)?.into());
         };
+        if args.output.json {
+            let summary = json!({
+                "name": manifest["name"], "results": args.folder.display().to_string(),
+                "counts": manifest["counts"], "selected": manifest["selected"],
+            });
+            print(&format!("{summary:#}\n"))?;
+        } else if !args.output.quiet {
+            print(&format!("{folder} is complete: its results are in place\n"))?;
+        }
+        // As it ended the first time.
+        return Ok(match manifest["exit_code"].as_u64() {
+            Some(0) => End::Fine,
+            Some(1) => End::ClaimFailed,
+            _ => End::ReplicationsFailed,
+        });
     };
     let Some(of) = intent.shards else {
         let how = format!("`balancelab run {folder}` goes on with it");
@@ -310,12 +343,12 @@ pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
             missing.len(),
             report::ranges(&missing)
         ))?;
-        for (number, note) in notes(&before, &missing) {
+        for (number, note) in notes(&before, &missing)? {
             complain(&anyhow::anyhow!("shard {number}: {note}"))?;
         }
         return Ok(End::ReplicationsFailed);
     }
     let work = Work::open(&args.folder)?;
     let options = args.effort.options(cancel);
-    sweep(&start, &experiment, work, &intent, options, args.output)
+    sweep(&start, &experiment, work, &intent, (Opener::Merge, options), args.output)
 }

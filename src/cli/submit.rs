@@ -1,13 +1,13 @@
 //! `submit`: what is missing of a sharded run, handed to a batch system.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use super::args::{Cut, Engine, Submit};
 use super::engines::{Submission, hyperqueue, slurm};
-use super::progress::cancel_on_signal;
-use super::run::open;
+use super::run::{Opener, open};
 use super::shards::{check_same, cut, is_of};
-use super::{End, Loaded, Usage, load_whole, print, quoted};
+use super::{End, Loaded, Usage, load_whole, print, quoted_path};
 use crate::engine::Options;
 use crate::frame::{Intent, Work, missing};
 use crate::spec::Experiment;
@@ -19,15 +19,21 @@ const SHARD_SECONDS: f64 = 300.0;
 pub(super) fn submit(args: &Submit) -> anyhow::Result<End> {
     let Loaded { experiment, stored, folder } = load_whole(&args.spec)?;
     let folder = args.out.clone().unwrap_or(folder);
-    let before = Work::at(&folder).intent()?.filter(|_| !args.fresh);
+    let mut intent = Intent::new(&experiment, stored, None, args.fresh);
+    // Given again, --fresh goes on with what it began.
+    let goes_on = |before: &Intent| !args.fresh || before.fresh && before.plan == intent.plan;
+    let before = Work::at(&folder).intent()?.filter(goes_on);
     let planned = before.as_ref().and_then(|before| before.shards);
     let shards = match planned {
         Some(shards) if args.cut.shards.is_none() => shards,
         _ => shards(&experiment, args.cut)?,
     };
-    let intent = Intent::new(&experiment, stored, Some(shards), args.fresh);
+    intent.shards = Some(shards);
     match &before {
-        Some(before) => check_same(&folder, before, &intent)?,
+        Some(before) => {
+            intent.fresh = false;
+            check_same(&folder, before, &intent)?;
+        }
         None if !args.fresh && is_of(&folder, &intent)?.is_some() => {
             return Err(nothing(&folder, "its results are in place").into());
         }
@@ -38,17 +44,21 @@ pub(super) fn submit(args: &Submit) -> anyhow::Result<End> {
         None => (1..=shards).collect(),
     };
     if missing.is_empty() {
-        let how = format!("`balancelab merge {}` makes the results", quoted(folder.display()));
+        let how = format!("`balancelab merge {}` makes the results", quoted_path(&folder));
         return Err(nothing(&folder, &how).into());
     }
-    if planned.is_none() && !args.dry_run {
+    let plan = || -> anyhow::Result<()> {
+        if planned.is_some() {
+            return Ok(());
+        }
         // What is there is looked at before anything waits in a queue for it.
         let work = Work::open(&folder)?;
-        let options = Options { threads: 0, fail_fast: false, cancel: cancel_on_signal()? };
-        let opened = open(&work, &experiment, &intent, None, options).map(drop);
+        let never = AtomicBool::new(false);
+        let options = Options { threads: 0, fail_fast: false, cancel: &never };
+        let opened = open(&work, &experiment, &intent, Opener::Whole, options).map(drop);
         work.leave()?;
-        opened?;
-    }
+        opened
+    };
     let submission = Submission {
         program: &std::env::current_exe()?,
         folder: &std::path::absolute(&folder)?,
@@ -57,6 +67,7 @@ pub(super) fn submit(args: &Submit) -> anyhow::Result<End> {
         shards,
         options: &args.options,
         dry_run: args.dry_run,
+        plan: &plan,
     };
     print(&match args.engine {
         Engine::Slurm => slurm(&submission)?,
@@ -75,5 +86,6 @@ fn shards(experiment: &Experiment, args: Cut) -> anyhow::Result<u32> {
 }
 
 fn nothing(folder: &Path, then: &str) -> Usage {
-    Usage(format!("nothing is missing in {}, so nothing is submitted; {then}", folder.display()))
+    let folder = quoted_path(folder);
+    Usage(format!("nothing is missing in {folder}, so nothing is submitted; {then}"))
 }

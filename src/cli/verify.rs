@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::args::{SpecArgs, Verify};
+use super::failures::name_failures;
 use super::progress::{Progress, cancel_on_signal};
-use super::run::{claim_json, end, name_failures};
+use super::run::{claim_json, end, name_failed_claims};
 use super::{End, Loaded, complain, load_whole, print};
 use crate::claims::{self, Judged};
 use crate::engine::{self, EngineError, NoStore, Output, Plan};
@@ -75,7 +76,8 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
             }
         }
         name_failures(experiment, stored, &failed, "")?;
-        let end = end(experiment, &judged, &failed)?;
+        name_failed_claims(experiment, &judged)?;
+        let end = end(&judged, &failed);
         if end as u8 > worst as u8 {
             worst = end;
         }

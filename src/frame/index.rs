@@ -61,9 +61,9 @@ impl Index {
         self.segments.get(&identity).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of rows, each counted once.
     pub(super) fn rows(&self) -> u64 {
-        self.segments.values().flatten().map(|segment| u64::from(segment.len)).sum()
+        self.segments.values().map(|segments| distinct(segments.iter()).len() as u64).sum()
     }
 
     /// Whether there are rows that were made for another plan.
@@ -80,20 +80,45 @@ impl Index {
             sum.unfinished |= others
                 .clone()
                 .any(|other| other.range().end > kept && !self.files[other.file].finished);
-            // The same row may be in two files.
-            let rows: BTreeSet<u32> = match others.clone().collect::<Vec<_>>().as_slice() {
-                [one] => {
-                    let end = one.range().end;
-                    sum.all += u64::from(one.len);
-                    sum.lost += u64::from(end.saturating_sub(kept.max(one.first)));
-                    continue;
-                }
-                many => many.iter().flat_map(|other| other.range()).collect(),
-            };
+            let rows = distinct(others);
             sum.all += rows.len() as u64;
-            sum.lost += rows.range(kept..).count() as u64;
+            sum.lost += rows.beyond(kept);
         }
         sum
+    }
+}
+
+/// The replications of some segments.
+enum Distinct {
+    /// Those of the only one.
+    Range(Range<u32>),
+    /// Those of several, which may have the same rows.
+    Set(BTreeSet<u32>),
+}
+
+fn distinct<'a>(mut segments: impl Iterator<Item = &'a Segment> + Clone) -> Distinct {
+    match (segments.clone().nth(1), segments.next()) {
+        (None, Some(one)) => Distinct::Range(one.range()),
+        (_, first) => {
+            Distinct::Set(first.into_iter().chain(segments).flat_map(Segment::range).collect())
+        }
+    }
+}
+
+impl Distinct {
+    fn len(&self) -> usize {
+        match self {
+            Distinct::Range(range) => range.len(),
+            Distinct::Set(set) => set.len(),
+        }
+    }
+
+    /// Returns how many there are from a replication on.
+    fn beyond(&self, first: u32) -> u64 {
+        match self {
+            Distinct::Range(range) => u64::from(range.end.saturating_sub(first.max(range.start))),
+            Distinct::Set(set) => set.range(first..).count() as u64,
+        }
     }
 }
 
@@ -159,6 +184,6 @@ mod tests {
         // Ours may be as many as they like.
         add(&mut index, file(false, false), &[(7, 4), (9, 0)]);
         assert_eq!(index.lost(|_| 4), count(6, 0, false));
-        assert_eq!(index.rows(), 10);
+        assert_eq!(index.rows(), 8);
     }
 }

@@ -22,9 +22,18 @@ pub struct Intent {
     pub shards: Option<u32>,
     /// Whether results that were there before are to be replaced.
     pub fresh: bool,
+    /// Hashes of the rows of those.
+    pub replaces: Vec<String>,
     pub kernels: u32,
     pub generator: String,
     pub spec: Stored,
+}
+
+/// The intent on disk, with a hash by which damage is known.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    hash: String,
+    intent: Intent,
 }
 
 impl Intent {
@@ -42,6 +51,7 @@ impl Intent {
             plan: format!("{:032x}", content_hash(content.as_bytes())),
             shards,
             fresh,
+            replaces: Vec::new(),
             kernels: KERNELS,
             generator: GENERATOR.to_owned(),
             spec,
@@ -54,7 +64,7 @@ impl Intent {
     /// What the system says.
     pub fn read(&self, path: &str) -> Result<String, String> {
         let text = fs::read_to_string(Path::new(&self.spec.folder).join(path));
-        text.map_err(|error| error.to_string())
+        text.map_err(|error| format!("{error} (in {})", self.spec.folder))
     }
 
     /// Loads its spec again.
@@ -63,6 +73,11 @@ impl Intent {
     /// [`SpecError`], also where a file that it names has changed.
     pub fn load(&self) -> Result<Experiment, SpecError> {
         self.spec.load(&|path| self.read(path))
+    }
+
+    fn hash(&self) -> String {
+        let content = serde_json::json!(self).to_string();
+        format!("{:032x}", content_hash(content.as_bytes()))
     }
 
     /// Returns the metadata of its files of rows, or of those of a shard.
@@ -89,13 +104,15 @@ impl Work {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(None),
             Err(error) => Err(StoreError::reading(&path, error)),
-            Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| {
-                let why = format!(
-                    "it is damaged ({error}); remove it, and a run of its spec takes up the rows \
-                     beside it"
-                );
-                StoreError { message: why, ..StoreError::reading(&path, "") }
-            }),
+            Ok(text) => match serde_json::from_str::<Sealed>(&text) {
+                Ok(Sealed { hash, intent }) if hash == intent.hash() => Ok(Some(intent)),
+                _ => {
+                    let message = "it is damaged; remove it, and a run of its spec takes up the \
+                                   rows beside it";
+                    let error = StoreError::reading(&path, "");
+                    Err(StoreError { message: message.to_owned(), ..error })
+                }
+            },
         }
     }
 
@@ -105,14 +122,13 @@ impl Work {
     /// # Errors
     /// [`StoreError`], a full disk among others.
     pub fn set_intent(&self, intent: &Intent) -> Result<Intent, StoreError> {
-        let text = serde_json::to_string_pretty(intent);
+        let sealed = Sealed { hash: intent.hash(), intent: intent.clone() };
         let path = self.folder().join(PLAN);
+        let text = serde_json::to_string_pretty(&sealed);
         let text = text.map_err(|error| StoreError::new(&path, error))?;
         let before = self.intent()?;
         let file = self.written(&text)?;
-        // A whole run may be cut into shards later.
-        let uncut = |before: &Intent| before.plan == intent.plan && before.shards.is_none();
-        if self.is_alone() || before.as_ref().is_some_and(uncut) {
+        if self.is_alone() {
             put_in_place(file, &path)?;
             return Ok(intent.clone());
         }

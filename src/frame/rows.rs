@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::thread;
 
 use polars::io::parquet::read::ParallelStrategy;
 use polars::io::parquet::write::{BatchedWriter, KeyValueMetadata};
@@ -16,7 +16,7 @@ use polars::prelude::{
     Column, DataFrame, DataType, ParquetReader, ParquetWriter, PolarsResult, Schema, SerReader,
 };
 
-use crate::engine::Fate;
+use crate::engine::{Fate, WORKER};
 use crate::sim::Failure;
 
 /// Rows in a parquet row group; fixed, so that equal rows give equal bytes.
@@ -151,14 +151,20 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Calls polars on a file that should be sound: a panic of its is an error too.
-pub(super) fn sceptically<T>(read: impl FnOnce() -> PolarsResult<T>) -> Result<T, String> {
-    // What the closure was making is dropped with its panic.
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("it is damaged".to_owned()),
-    }
+/// Calls polars on a file that should be sound: a panic of its is an error too, and is not shown.
+pub(super) fn sceptically<T: Send>(
+    read: impl FnOnce() -> PolarsResult<T> + Send,
+) -> Result<T, String> {
+    // What the closure was making is dropped with its panic; in a thread of this name it is silent.
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name(WORKER.to_owned()).spawn_scoped(scope, read);
+        match thread.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(Ok(value))) => Ok(value),
+            Ok(Ok(Err(error))) => Err(error.to_string()),
+            Ok(Err(_)) => Err("it is damaged".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    })
 }
 
 /// Returns the metadata of a parquet file, by key.

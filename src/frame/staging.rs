@@ -1,25 +1,45 @@
 //! Files of a run, written under temporary names and put in place together.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use tempfile::NamedTempFile;
 
-use super::work::{Work, file_hash, readable, remove, sync_folder};
+use super::work::{Work, file_hash, put_in_place, readable, remove, sync_folder};
 use super::{REPLICATIONS, StoreError};
 
 /// Name of the file that makes a folder of results complete.
 const MANIFEST: &str = "manifest.json";
+/// Name of the file that stands in for it while results are put in place: hashes of which the rows
+/// that are there have one, if they are sound.
+const COMMIT: &str = "commit.json";
 
 /// What is said of rows that have another hash than their manifest tells.
-pub(super) const CHANGED: &str = "it isn't what it was when its run ended";
+pub(super) const CHANGED: &str = "it isn't what its manifest.json tells";
 
 /// Returns the hashes of which the rows among the results have one, if they are sound.
-pub(super) fn rows_hashes(work: &Work) -> Vec<String> {
-    match Staging::manifest(work.results()) {
+///
+/// # Errors
+/// [`StoreError`]: what tells them can't be read.
+pub(super) fn rows_hashes(results: &Path) -> Result<Vec<String>, StoreError> {
+    Ok(match Staging::manifest(results)? {
         Some(told) => told["rows_hash"].as_str().map(str::to_owned).into_iter().collect(),
-        None => work.noted(),
+        None => json(&results.join(COMMIT))?.unwrap_or_default(),
+    })
+}
+
+/// Returns the content of a file, if it is there.
+fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
+    match fs::read_to_string(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(StoreError::reading(path, error)),
+        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|_| {
+            StoreError::reading(path, "it is damaged; --fresh makes the results again")
+        }),
     }
 }
 
@@ -37,9 +57,11 @@ impl<'a> Staging<'a> {
     }
 
     /// Returns the folder's manifest, if it holds the results of a finished run.
-    pub fn manifest(folder: &Path) -> Option<serde_json::Value> {
-        let text = fs::read_to_string(folder.join(MANIFEST)).ok()?;
-        serde_json::from_str(&text).ok()
+    ///
+    /// # Errors
+    /// [`StoreError`]: it can't be read.
+    pub fn manifest(folder: &Path) -> Result<Option<serde_json::Value>, StoreError> {
+        json(&folder.join(MANIFEST))
     }
 
     /// Returns a second handle on a new file that will be called `name`.
@@ -63,14 +85,16 @@ impl<'a> Staging<'a> {
     }
 
     /// Puts all files in place: whole, or not at all. The manifest goes first of the old files and
-    /// comes last of the new ones, so that a folder with a manifest is complete. The hash of the
-    /// rows is put into it.
+    /// comes last of the new ones, so that a folder with a manifest is complete; it comes back if
+    /// nothing else could be changed. The hash of the rows is put into it.
     ///
     /// # Errors
     /// [`StoreError`], a full disk among others; no file is in place then, if writing failed.
     pub fn commit(mut self, mut manifest: serde_json::Value) -> Result<(), StoreError> {
+        let results = self.work.results().to_owned();
+        let old = json::<serde_json::Value>(&results.join(MANIFEST)).unwrap_or_default();
         // Stopped in between, a run leaves rows without a manifest; these are to be believed.
-        let mut hashes = rows_hashes(self.work);
+        let mut hashes = rows_hashes(&results).unwrap_or_default();
         if let Some((file, name)) = self.files.iter().find(|(_, name)| name == REPLICATIONS) {
             let hash = file_hash(file.path()).map_err(|error| self.error(name, error))?;
             manifest["rows_hash"] = format!("{hash:032x}").into();
@@ -78,11 +102,30 @@ impl<'a> Staging<'a> {
         }
         self.write(MANIFEST, &format!("{manifest:#}\n"))?;
         self.sync()?;
-        self.work.note_commit(&hashes)?;
-        for stale in [MANIFEST, "failures.csv", "claims.csv", "optimum.json", "trace.parquet"] {
-            remove(&self.work.results().join(stale))?;
+        for (_, name) in &self.files {
+            if results.join(name).is_dir() {
+                return Err(self.error(name, "it is a folder"));
+            }
         }
-        self.put_in_place()
+        let commit = results.join(COMMIT);
+        let note = self.work.written(&serde_json::json!(hashes).to_string())?;
+        put_in_place(note, &commit)?;
+        remove(&results.join(MANIFEST))?;
+        let mut files = self.files.into_iter();
+        let mut put = |(file, name)| put(file, &results.join::<String>(name));
+        if let Some(Err(error)) = files.next().map(&mut put) {
+            if let Some(old) = old {
+                put_in_place(self.work.written(&format!("{old:#}\n"))?, &results.join(MANIFEST))?;
+                remove(&commit)?;
+            }
+            return Err(error);
+        }
+        for stale in ["failures.csv", "claims.csv", "optimum.json", "trace.parquet"] {
+            remove(&results.join(stale))?;
+        }
+        files.try_for_each(put)?;
+        sync_folder(&results)?;
+        remove(&commit)
     }
 
     /// Puts all files in place, in a folder that is no run's.
@@ -91,7 +134,9 @@ impl<'a> Staging<'a> {
     /// As [`Staging::commit`].
     pub fn commit_without_manifest(self) -> Result<(), StoreError> {
         self.sync()?;
-        self.put_in_place()
+        let results = self.work.results();
+        self.files.into_iter().try_for_each(|(file, name)| put(file, &results.join(name)))?;
+        sync_folder(results)
     }
 
     /// Returns the manifest of a finished run, if there is one in the folder, and its rows are
@@ -100,13 +145,14 @@ impl<'a> Staging<'a> {
     /// # Errors
     /// [`StoreError`], also where the rows are damaged.
     pub fn finished(folder: &Path) -> Result<Option<serde_json::Value>, StoreError> {
-        let Some(manifest) = Staging::manifest(folder) else { return Ok(None) };
+        let Some(manifest) = Staging::manifest(folder)? else { return Ok(None) };
         let path = folder.join(REPLICATIONS);
-        let hash = file_hash(&path).map_err(|error| StoreError::reading(&path, error))?;
-        if manifest["rows_hash"] == format!("{hash:032x}") {
-            return Ok(Some(manifest));
+        match file_hash(&path) {
+            Ok(hash) if manifest["rows_hash"] == format!("{hash:032x}") => Ok(Some(manifest)),
+            Ok(_) => Err(StoreError::reading(&path, CHANGED)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::reading(&path, error)),
         }
-        Err(StoreError::reading(&path, CHANGED))
     }
 
     fn sync(&self) -> Result<(), StoreError> {
@@ -116,17 +162,14 @@ impl<'a> Staging<'a> {
         Ok(())
     }
 
-    fn put_in_place(self) -> Result<(), StoreError> {
-        for (file, name) in self.files {
-            let path = self.work.results().join(&name);
-            readable(file.as_file()).map_err(|error| StoreError::new(&path, error))?;
-            file.persist(&path).map_err(|error| StoreError::new(&path, error))?;
-        }
-        sync_folder(self.work.results())
-    }
-
     /// Returns the error of a file of this folder.
     pub(super) fn error(&self, name: &str, error: impl std::fmt::Display) -> StoreError {
         StoreError::new(&self.work.results().join(name), error)
     }
+}
+
+/// Gives a file that is safe on disk its name.
+fn put(file: NamedTempFile, path: &Path) -> Result<(), StoreError> {
+    readable(file.as_file()).map_err(|error| StoreError::new(path, error))?;
+    file.persist(path).map(drop).map_err(|error| StoreError::new(path, error.error))
 }

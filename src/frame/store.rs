@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -68,6 +68,8 @@ pub struct Store<'a> {
     index: Index,
     /// The specs, as JSON, that other rows were made for, or why they can't be told.
     before: Vec<Result<String, String>>,
+    /// Whether the run had begun before.
+    begun: bool,
     cache: Mutex<Cache>,
     used: AtomicU64,
     buffer: Mutex<Buffer>,
@@ -110,21 +112,43 @@ impl<'a> Store<'a> {
         options: Options,
         tell: &mut dyn FnMut(String),
     ) -> Result<Store<'a>, OpenError> {
-        let earlier = work.intent()?;
+        // Whoever discards what is there doesn't mind what it is.
+        let mut earlier = match work.intent() {
+            Err(_) if intent.fresh => None,
+            other => other?,
+        };
         // Whoever wanted the old results gone, and was stopped, goes on without them.
         let same = earlier.as_ref().filter(|earlier| earlier.plan == intent.plan);
+        let path = work.results().join(REPLICATIONS);
+        let replaces = match same {
+            _ if intent.fresh => rows_hashes(work.results()).unwrap_or_default(),
+            Some(earlier) if earlier.fresh => earlier.replaces.clone(),
+            _ => Vec::new(),
+        };
+        // But not without those that came since.
+        let discarded = || -> Result<bool, StoreError> {
+            let hash = file_hash(&path).map_err(|error| StoreError::reading(&path, error))?;
+            Ok(replaces.contains(&format!("{hash:032x}")))
+        };
         let fresh = intent.fresh || same.is_some_and(|earlier| earlier.fresh);
         let shards = intent.shards.or(same.and_then(|earlier| earlier.shards));
         let mut store = Store::empty(work, experiment, intent, shard);
+        store.begun = earlier.is_some();
+        let mut torn = Vec::new();
         if intent.fresh {
             work.clear()?;
+            earlier = None;
         } else {
-            let path = work.results().join(REPLICATIONS);
-            if !fresh && path.exists() {
+            if path.exists() && !(fresh && discarded()?) {
                 store.add_finished(&path, intent, options)?;
             }
             for path in work.row_files(shard)? {
-                store.add_rows(path, intent, tell)?;
+                match is_sound(&path)? {
+                    true => store.add_rows(path, intent)?,
+                    false if path.exists() => torn.push(path),
+                    // Another process doing the same shard has ended.
+                    false => {}
+                }
             }
             let unfinished = |file: &Source| file.other && !file.finished;
             let from = earlier.as_ref().filter(|_| store.index.files.iter().any(unfinished));
@@ -133,13 +157,15 @@ impl<'a> Store<'a> {
                 Err(error) => Err(error.reason()),
             };
             store.before.extend(from.map(json));
-            // What belonged to the same plan before still does.
-            if same.is_none() {
-                let most = experiment.replications.checkpoints().last().copied().unwrap_or(0);
-                store.check_all_kept(options, |_| most)?;
-            }
+            let most = experiment.replications.checkpoints().last().copied().unwrap_or(0);
+            store.check_all_kept(options, |_| most)?;
         }
-        let intent = Intent { fresh, shards, ..intent.clone() };
+        // Nothing is discarded where the run is refused.
+        for path in torn {
+            tell(format!("{} is torn; it is discarded, and its rows made again", path.display()));
+            remove(&path)?;
+        }
+        let intent = Intent { fresh, replaces, shards, ..intent.clone() };
         if earlier.as_ref() != Some(&intent) {
             let there = work.set_intent(&intent)?;
             if (&there.plan, there.shards) != (&intent.plan, intent.shards) {
@@ -167,13 +193,19 @@ impl<'a> Store<'a> {
             header: intent.header(shard),
             index: Index::default(),
             before: Vec::new(),
+            begun: false,
             cache: Mutex::default(),
             used: AtomicU64::new(0),
             buffer: Mutex::new(buffer),
         }
     }
 
-    /// Returns the number of rows that were asked for and known.
+    /// Returns whether the run, or one in whose place it is, had begun before.
+    pub fn had_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Returns the number of rows that were asked for and known, failed replications not counted.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
@@ -234,14 +266,16 @@ impl<'a> Store<'a> {
             OpenError::foreign(format!("can't use the rows of {}: {why}", path.display()))
         };
         // Before a parser, which damage might upset, looks into it.
-        let told = rows_hashes(self.work);
+        let told = rows_hashes(self.work.results())?;
         let hash = file_hash(path).map_err(|error| StoreError::reading(path, error))?;
         if told.is_empty() {
             return Err(unusable("there is no manifest that tells it is whole".to_owned()));
         } else if !told.contains(&format!("{hash:032x}")) {
             return Err(unusable(CHANGED.to_owned()));
         }
-        let metadata = sceptically(|| metadata(path)).map_err(unusable)?;
+        // What is sound and can't be read is so for reasons of the disk.
+        let unreadable = |why| StoreError::reading(path, why);
+        let metadata = sceptically(|| metadata(path)).map_err(unreadable)?;
         self.check_version(path, &metadata)?;
         let (Some(json), Some(files)) = (metadata.get("spec"), metadata.get("files")) else {
             return Err(unusable("it doesn't say of which spec it is".to_owned()));
@@ -251,17 +285,17 @@ impl<'a> Store<'a> {
         let before = earlier.load(&read_file).map_err(|error| unusable(error.reason()))?;
         self.before.push(Ok(earlier.json));
         let identities = engine::identities(&before, options)?;
-        let manifest = Staging::manifest(self.work.results());
+        let manifest = Staging::manifest(self.work.results())?;
         let other = manifest.is_none_or(|manifest| manifest["plan"] != *intent.plan);
         let mut adding = self.index.add(Source { path: path.to_owned(), finished: true, other });
         let wanted = vec!["point".to_owned(), "replication".to_owned()];
-        let height = sceptically(|| super::rows::height(path)).map_err(unusable)?;
+        let height = sceptically(|| super::rows::height(path)).map_err(unreadable)?;
         for start in (0..height).step_by(ROW_GROUP) {
             let frame = sceptically(|| read(path, Some(wanted.clone()), (start, ROW_GROUP)));
-            let frame = frame.map_err(unusable)?;
+            let frame = frame.map_err(unreadable)?;
             let whole = |name: &str| -> Result<Vec<u32>, OpenError> {
                 let column = sceptically(|| Ok(frame.column(name)?.u32()?.clone()));
-                Ok(column.map_err(unusable)?.iter().flatten().collect())
+                Ok(column.map_err(unreadable)?.iter().flatten().collect())
             };
             for (point, replication) in whole("point")?.into_iter().zip(whole("replication")?) {
                 let identity = identities.get(point as usize).copied().flatten();
@@ -272,17 +306,8 @@ impl<'a> Store<'a> {
         Ok(())
     }
 
-    /// Takes in a file of rows, if it is whole.
-    fn add_rows(
-        &mut self,
-        path: std::path::PathBuf,
-        intent: &Intent,
-        tell: &mut dyn FnMut(String),
-    ) -> Result<(), OpenError> {
-        if !is_sound(&path)? {
-            tell(format!("{} is torn; it is discarded, and its rows made again", path.display()));
-            return Ok(remove(&path)?);
-        }
+    /// Takes in a file of rows that is whole.
+    fn add_rows(&mut self, path: PathBuf, intent: &Intent) -> Result<(), OpenError> {
         let read = sceptically(|| Ok((metadata(&path)?, keys(&path)?)));
         let (metadata, keys) = read.map_err(|why| StoreError::reading(&path, why))?;
         self.check_version(&path, &metadata)?;
@@ -403,7 +428,8 @@ impl engine::Store<StoreError> for Store<'_> {
                 let fate = &mut fates[(replication - replications.start) as usize];
                 if fate.is_none() {
                     *fate = self.group(segment.file, row)?.fate(row % ROW_GROUP);
-                    self.used.fetch_add(u64::from(fate.is_some()), Ordering::Relaxed);
+                    let is_row = matches!(fate, Some(Ok(_)));
+                    self.used.fetch_add(is_row.into(), Ordering::Relaxed);
                 }
             }
         }

@@ -21,8 +21,6 @@ use crate::engine::{JOURNAL, Shard};
 pub const UNFINISHED: &str = "unfinished";
 pub(super) const PLAN: &str = "plan.json";
 const LOCK: &str = "lock";
-/// Hashes that the rows among the results may have while new results are put in place.
-const COMMIT: &str = "commit.json";
 /// How the names of files being written begin; those of whoever holds the lock, and of shards.
 const OURS: &str = ".writing-";
 const SHARDS: &str = ".shard-";
@@ -39,6 +37,8 @@ pub struct Work {
     lock: Option<File>,
     /// Whether this process has it for itself.
     alone: bool,
+    /// Whether this process made the folder of results.
+    new: bool,
 }
 
 impl Work {
@@ -48,8 +48,8 @@ impl Work {
     /// [`StoreError`]; it can't be made or written to, or another process is at work in it.
     pub fn open(results: &Path) -> Result<Work, StoreError> {
         let work = Work::at(results).locked(true)?;
-        for name in work.list(|name| name.starts_with(OURS))? {
-            remove(&name)?;
+        for path in work.list(|name| is_temporary(name, OURS))? {
+            remove(&path)?;
         }
         Ok(work)
     }
@@ -66,6 +66,7 @@ impl Work {
         self.alone = alone;
         let path = self.folder.join(LOCK);
         loop {
+            self.new |= !self.results.exists();
             self.make()?;
             let lock = match File::create(&path) {
                 // Another run has just ended and removed the folder.
@@ -98,7 +99,7 @@ impl Work {
     /// Returns the folder as it is, to look at.
     pub fn at(results: &Path) -> Work {
         let folder = results.join(UNFINISHED);
-        Work { results: results.to_owned(), folder, lock: None, alone: false }
+        Work { results: results.to_owned(), folder, lock: None, alone: false, new: false }
     }
 
     /// Returns where it is.
@@ -114,22 +115,6 @@ impl Work {
     /// Returns the folder of results that it is in.
     pub fn results(&self) -> &Path {
         &self.results
-    }
-
-    /// Notes the hashes that the rows among the results may have, until results have a manifest
-    /// again.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub(super) fn note_commit(&self, hashes: &[String]) -> Result<(), StoreError> {
-        let file = self.written(&serde_json::json!(hashes).to_string())?;
-        put_in_place(file, &self.folder.join(COMMIT))
-    }
-
-    /// Returns the hashes that were noted.
-    pub(super) fn noted(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.folder.join(COMMIT)).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or_default()
     }
 
     /// Returns a file with a temporary name and this text.
@@ -226,7 +211,7 @@ impl Work {
     /// # Errors
     /// [`StoreError`].
     pub fn leave(&self) -> Result<(), StoreError> {
-        let is_kept = |name: &str| name == PLAN || name == COMMIT || rows_of(name).is_some();
+        let is_kept = |name: &str| name == PLAN || rows_of(name).is_some();
         if !self.list(is_kept)?.is_empty() {
             return Ok(());
         }
@@ -241,14 +226,33 @@ impl Work {
     /// # Errors
     /// [`StoreError`].
     pub fn remove(&self) -> Result<(), StoreError> {
+        // The plan goes first: without it, nothing else that is left is of a run.
+        remove(&self.folder.join(PLAN))?;
         let ours = self.list(|name| name != LOCK && is_ours(name))?;
         ours.iter().try_for_each(|path| remove(path))?;
         remove(&self.folder.join(LOCK))?;
-        // A folder made for this run alone is empty; any other stays.
-        for folder in [&self.folder, &self.results] {
-            let _ = fs::remove_dir(folder);
+        // Where there is something else in them they stay.
+        let _ = fs::remove_dir(&self.folder);
+        if self.new {
+            let _ = fs::remove_dir(&self.results);
         }
         Ok(())
+    }
+
+    /// Returns the last words that tasks of shards have left, by number.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the folder can't be read.
+    pub fn errors(&self) -> Result<BTreeMap<u32, String>, StoreError> {
+        let mut errors = BTreeMap::new();
+        for path in self.list(|name| name.starts_with("error-") && is_ours(name))? {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let number = name.strip_prefix("error-").and_then(|number| number.parse().ok());
+            if let (Some(number), Ok(text)) = (number, fs::read_to_string(&path)) {
+                errors.insert(number, text);
+            }
+        }
+        Ok(errors)
     }
 
     /// Returns the paths of the files whose names are wanted.
@@ -282,14 +286,21 @@ fn rows_of(name: &str) -> Option<Option<u32>> {
     }
 }
 
+/// Whether a file is one that was being written, by its name.
+fn is_temporary(name: &str, prefix: &str) -> bool {
+    let rest = name.strip_prefix(prefix);
+    rest.is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
 /// Whether a file in the folder is one that we may have made, by its name.
 fn is_ours(name: &str) -> bool {
     let task = |prefix: &str| {
         let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(".txt"));
-        number.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit() || b == b'_'))
+        let digits = |n: &str| n.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+        number.is_some_and(|n| !n.is_empty() && digits(n))
     };
-    [PLAN, LOCK, COMMIT, JOURNAL, "job.sh", "job-hq.sh"].contains(&name)
-        || [OURS, SHARDS, ".job-"].iter().any(|prefix| name.starts_with(prefix))
+    [PLAN, LOCK, JOURNAL, "job.sh", "job-hq.sh"].contains(&name)
+        || [OURS, SHARDS, ".job-"].iter().any(|prefix| is_temporary(name, prefix))
         || ["error-", "slurm-"].into_iter().any(task)
         || rows_of(name).is_some()
 }

@@ -3,9 +3,8 @@
 use super::path::label;
 use super::yaml::{Node, Value, parse};
 
-/// Fields that bear on no row.
-const WITHOUT_ROWS: [&str; 7] =
-    ["name", "about", "published", "confidence", "adjust", "baseline", "optimize"];
+/// Fields that bear on no row. Confidence does, where the data decide how many there are.
+const WITHOUT_ROWS: [&str; 6] = ["name", "about", "published", "adjust", "baseline", "optimize"];
 
 /// Returns a line for each field that bears on rows and differs between two specs, given as JSON:
 /// `model.loss_router.service.poisson: 460 → 480`.

@@ -10,6 +10,7 @@ mod kernels;
 mod ledger;
 mod loss_router;
 mod optimize;
+mod plans;
 mod program;
 mod readme;
 mod reproducible;

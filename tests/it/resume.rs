@@ -321,7 +321,7 @@ fn rows_of_another_version_of_the_kernels_are_not_mixed_in() {
     {
         let refused = place.run(command);
         assert!(matches!(refused.code, Some(2 | 4)), "{command:?} {}", refused.err);
-        assert!(refused.err.contains("it isn't what it was when its run ended"), "{}", refused.err);
+        assert!(refused.err.contains("it isn't what its manifest.json tells"), "{}", refused.err);
     }
     // Without a manifest nobody knows what they were.
     let manifest = String::from_utf8(place.bytes("a/manifest.json")).unwrap();

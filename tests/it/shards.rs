@@ -5,7 +5,7 @@ use balancelab::frame::{Store, Work, finished_shard};
 
 use crate::program::Place;
 
-const SPEC: &str = "
+pub const SPEC: &str = "
 name: parts
 seed: 4
 model:
@@ -36,7 +36,7 @@ fn in_shards(place: &Place, spec: &str, folder: &str, shards: u32) {
     assert_eq!(status.code, Some(0), "{}", status.out);
 }
 
-fn assert_equal(place: &Place, a: &str, b: &str) {
+pub fn assert_equal(place: &Place, a: &str, b: &str) {
     let list = std::fs::read_dir(place.path(a)).unwrap();
     let mut files = 0;
     for entry in list {
@@ -194,7 +194,7 @@ fn results_of_other_data_are_not_taken_for_complete() {
         assert_eq!(said.err.contains("--fresh"), arguments.is_empty(), "{}", said.err);
         assert!(!place.path("a/unfinished").exists());
     }
-    let submit = ["submit", "parts.yaml", "--engine", "slurm", "--out", "a"];
+    let submit = ["submit", "parts.yaml", "--engine", "hq", "--out", "a"];
     let said = place.run(&submit);
     assert_eq!(said.code, Some(2), "{}", said.err);
     assert!(said.err.contains("times.csv has changed"), "{}", said.err);
@@ -209,38 +209,6 @@ fn results_of_other_data_are_not_taken_for_complete() {
     std::fs::remove_dir_all(place.path("b/unfinished")).unwrap();
     place.run(&["parts.yaml", "--quiet", "--out", "b"]);
     assert!(place.path("b/manifest.json").exists());
-}
-
-/// Of shards of two plans that begin at the same time in a new folder those of one are refused.
-#[cfg(unix)]
-#[test]
-fn shards_of_two_plans_at_once_are_not_mixed() {
-    let place = Place::new();
-    place.write("parts.yaml", SPEC);
-    for turn in 0..10 {
-        let folder = format!("f{turn}");
-        let start = |seed: &str, number: u32| {
-            let shard = format!("{number}/4");
-            let mut command = place.command(&["parts.yaml", "--quiet", "--out", &folder]);
-            command.args(["--seed", seed, "--shard", &shard]).stderr(std::process::Stdio::piped());
-            (seed.to_owned(), command.spawn().unwrap())
-        };
-        let seeds = ["1", "2"];
-        let runs: Vec<_> =
-            (1..=4).flat_map(|number| seeds.map(|seed| start(seed, number))).collect();
-        let mut fine = Vec::new();
-        for (seed, run) in runs {
-            let output = run.wait_with_output().unwrap();
-            let said = String::from_utf8(output.stderr).unwrap();
-            match output.status.code() {
-                Some(0) => fine.push(seed),
-                code => assert_eq!(code, Some(2), "{said}"),
-            }
-        }
-        assert!(fine.len() == 4 && fine.iter().all(|seed| *seed == fine[0]), "{fine:?}");
-        assert_eq!(place.run(&["status", &folder, "--missing"]).out, "\n");
-        place.fine(&["merge", &folder, "--quiet"]);
-    }
 }
 
 /// A small file of rows is torn at every byte: none of its rows is believed.

@@ -5,8 +5,16 @@ use std::process::Stdio;
 use crate::program::Place;
 use crate::resume::{SPEC, assert_equal, count, wait_for_rows};
 
-/// A run that is killed while it puts its results in place, at whichever file, goes on from there;
-/// what then is damaged isn't believed.
+/// Files that a run is about to put in place.
+fn written(place: &Place, folder: &str) -> Vec<std::path::PathBuf> {
+    let list = std::fs::read_dir(place.path(&format!("{folder}/unfinished"))).unwrap();
+    let paths = list.map(|entry| entry.unwrap().path());
+    let is_temporary = |path: &std::path::PathBuf| path.to_string_lossy().contains("/.writing-");
+    paths.filter(is_temporary).collect()
+}
+
+/// A run that ends while it puts its results in place goes on from there; damaged rows are not
+/// believed, and where nothing was changed yet the old results stay.
 #[test]
 fn results_that_are_half_in_place_are_those_of_the_old_run_or_the_new() {
     let place = Place::new();
@@ -14,48 +22,127 @@ fn results_that_are_half_in_place_are_those_of_the_old_run_or_the_new() {
     place.write("old.yaml", &small);
     place.write("new.yaml", &small.replace("replications: 40", "replications: 60"));
     place.fine(&["new.yaml", "--quiet", "--out", "whole"]);
-    for new in [false, true] {
-        for damaged in [false, true] {
-            let folder = format!("a{new}{damaged}");
-            place.fine(&["old.yaml", "--quiet", "--out", &folder]);
-            let path = place.path(&format!("{folder}/replications.parquet"));
-            // The results can't be put in place of a folder, so the run ends in the midst of it.
-            let wall = if new { "summary.parquet" } else { "replications.parquet" };
-            let old = place.bytes(&format!("{folder}/replications.parquet"));
-            let wall = place.path(&format!("{folder}/{wall}"));
-            if new {
-                std::fs::remove_file(&wall).unwrap();
-                std::fs::create_dir(&wall).unwrap();
-                let said = place.run(&["new.yaml", "--quiet", "--out", &folder]);
-                assert_eq!(said.code, Some(4), "{}", said.err);
-                std::fs::remove_dir(&wall).unwrap();
-                assert!(std::fs::read(&path).unwrap() != old);
-            } else {
-                let work = balancelab::frame::Work::open(&place.path(&folder)).unwrap();
-                let mut staging = balancelab::frame::Staging::new(&work);
-                staging.write("replications.parquet", "new").unwrap();
-                std::fs::remove_file(&path).unwrap();
-                std::fs::create_dir(&path).unwrap();
-                assert!(staging.commit(serde_json::json!({})).is_err());
-                std::fs::remove_dir(&path).unwrap();
-                std::fs::write(&path, &old).unwrap();
-            }
-            assert!(!place.path(&format!("{folder}/manifest.json")).exists());
-            if damaged {
-                let mut bytes = std::fs::read(&path).unwrap();
-                let middle = bytes.len() / 2;
-                bytes[middle] ^= 1;
-                std::fs::write(&path, bytes).unwrap();
-                let said = place.run(&["new.yaml", "--quiet", "--out", &folder]);
-                assert_eq!(said.code, Some(2), "{}", said.err);
-                assert!(said.err.contains("it isn't what it was"), "{}", said.err);
-            } else {
-                place.fine(&["new.yaml", "--quiet", "--out", &folder]);
-                assert_equal(&place, "whole", &folder);
-                assert!(count(&place, &folder, "reused") > 0);
-            }
+    let new = place.bytes("whole/replications.parquet");
+    // Which of the files can't be put in place: it vanishes.
+    for (fails, damaged) in [(0, false), (1, false), (1, true)] {
+        let folder = format!("a{fails}{damaged}");
+        place.fine(&["old.yaml", "--quiet", "--out", &folder]);
+        let manifest = place.path(&format!("{folder}/manifest.json"));
+        let path = place.path(&format!("{folder}/replications.parquet"));
+        let old = std::fs::read(&path).unwrap();
+        let work = balancelab::frame::Work::open(&place.path(&folder)).unwrap();
+        let mut staging = balancelab::frame::Staging::new(&work);
+        let mut file = staging.create("replications.parquet").unwrap();
+        std::io::Write::write_all(&mut file, &new).unwrap();
+        let first = written(&place, &folder);
+        staging.write("summary.csv", "new").unwrap();
+        let vanish = |path: &std::path::PathBuf| fails == 0 || !first.contains(path);
+        let doomed = written(&place, &folder).into_iter().filter(vanish);
+        doomed.for_each(|path| std::fs::remove_file(path).unwrap());
+        assert!(staging.commit(serde_json::json!({})).is_err());
+        work.leave().unwrap();
+        drop(work);
+        assert_eq!(manifest.exists(), fails == 0);
+        assert!(std::fs::read(&path).unwrap() == if fails == 0 { old } else { new.clone() });
+        // What was kept of an unfinished run is of no account for it.
+        let _ = std::fs::remove_dir_all(place.path(&format!("{folder}/unfinished")));
+        if damaged {
+            let mut bytes = new.clone();
+            bytes[new.len() / 2] ^= 1;
+            std::fs::write(&path, bytes).unwrap();
+            let said = place.run(&["new.yaml", "--quiet", "--out", &folder]);
+            assert_eq!(said.code, Some(2), "{}", said.err);
+            assert!(said.err.contains("it isn't what its manifest.json tells"), "{}", said.err);
+        } else {
+            place.fine(&["new.yaml", "--quiet", "--out", &folder]);
+            assert_equal(&place, "whole", &folder);
+            assert_eq!(count(&place, &folder, "reused"), if fails == 0 { 400 } else { 600 });
+            assert!(!place.path(&format!("{folder}/commit.json")).exists());
         }
     }
+    // What is in the way is found before anything is changed.
+    place.fine(&["old.yaml", "--quiet", "--out", "b"]);
+    std::fs::remove_file(place.path("b/best.csv")).unwrap();
+    std::fs::create_dir(place.path("b/best.csv")).unwrap();
+    let said = place.run(&["new.yaml", "--quiet", "--out", "b"]);
+    assert_eq!(said.code, Some(4), "{}", said.err);
+    assert!(said.err.contains("can't write b/best.csv: it is a folder"), "{}", said.err);
+    place.fine(&["status", "whole"]);
+    assert_eq!(count(&place, "b", "rows"), 400);
+}
+
+/// A folder moved to other results is not theirs, whatever its plan says.
+#[test]
+fn a_plan_that_was_moved_replaces_nothing() {
+    let place = Place::new();
+    place.write("night.yaml", &SPEC.replace("replications: 3000", "replications: 50"));
+    place.fine(&["night.yaml", "--quiet", "--seed", "5", "--out", "other"]);
+    let other = place.bytes("other/replications.parquet");
+    for fresh in [false, true] {
+        place.fine(&["night.yaml", "--quiet", "--out", "a"]);
+        if fresh {
+            let small = ["night.yaml", "--quiet", "--out", "a", "--seed", "7", "--fresh"];
+            let stop = [&small[..], &["--fail-fast", "--set"]].concat();
+            let cap = "model.loss_router.max_arrivals=2005";
+            assert_eq!(place.run(&[&stop[..], &[cap]].concat()).code, Some(3));
+        } else {
+            std::fs::remove_dir_all(place.path("a")).unwrap();
+            place.fine(&["night.yaml", "--quiet", "--out", "a", "--shard", "1/2"]);
+        }
+        std::fs::rename(place.path("a/unfinished"), place.path("other/unfinished")).unwrap();
+        let said = place.run(&["run", "other", "--quiet"]);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        assert!(said.err.contains("500 of their"), "{}", said.err);
+        assert!(place.bytes("other/replications.parquet") == other);
+        std::fs::remove_dir_all(place.path("other/unfinished")).unwrap();
+    }
+}
+
+/// What a run says of a folder and of itself is so.
+#[cfg(unix)]
+#[test]
+fn what_is_said_is_so() {
+    let place = Place::new();
+    let capped = SPEC.replace("horizon: 2000", "horizon: 200\n    max_arrivals: 205");
+    place.write("night.yaml", &capped.replace("replications: 3000", "replications: 200"));
+    // The same override twice is one, for whoever replays a failure too.
+    let seed = ["night.yaml", "--quiet", "--out", "a", "--seed", "5"];
+    assert_eq!(place.run(&[&seed[..], &["--shard", "1/2"]].concat()).code, Some(3));
+    let said = place.run(&["run", "a", "--seed", "5", "--quiet"]);
+    assert_eq!(said.code, Some(3), "{}", said.err);
+    let replay = said.err.lines().find(|line| line.contains("balancelab replay")).unwrap();
+    assert_eq!(replay.matches("--seed").count(), 1, "{replay}");
+    place.run(&["night.yaml", "--seed", "5", "--quiet", "--out", "b"]);
+    assert_equal(&place, "b", "a");
+    assert!(place.bytes("a/failures.csv") == place.bytes("b/failures.csv"));
+    // Failed replications are no rows.
+    let again = place.run(&["night.yaml", "--seed", "5", "--out", "b"]);
+    let rows = count(&place, "b", "rows");
+    assert!(rows < 2000 && count(&place, "b", "reused") == rows, "{}", again.out);
+    // A refused run leaves torn files as they are, and a user's folder where it is.
+    place.run(&["night.yaml", "--quiet", "--out", "c", "--shard", "1/2"]);
+    let torn = format!("c/unfinished/rows-{:032x}.parquet", 7);
+    place.write(&torn, "torn");
+    let refused = place.run(&["night.yaml", "--seed", "5", "--quiet", "--out", "c"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(!refused.err.contains("is torn") && place.path(&torn).exists(), "{}", refused.err);
+    std::fs::create_dir(place.path("mine")).unwrap();
+    let refused = place.run(&["night.yaml", "--quiet", "--out", "mine", "--shard", "1/9999"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(place.path("mine").exists());
+    // Discarding what is there needs nothing of it.
+    place.write("c/unfinished/plan.json", "{");
+    assert_eq!(place.run(&["night.yaml", "--quiet", "--out", "c", "--fresh"]).code, Some(3));
+    // Whoever asks for it outlives a terminal.
+    place.write("long.yaml", SPEC);
+    let mut command = std::process::Command::new("nohup");
+    command.arg(env!("CARGO_BIN_EXE_balancelab")).args(["long.yaml", "--quiet", "--out", "d"]);
+    command.current_dir(place.path("")).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut run = command.spawn().unwrap();
+    wait_for_rows(&place.path("d"));
+    let mut kill = std::process::Command::new("kill");
+    assert!(kill.args(["-HUP", &run.id().to_string()]).status().unwrap().success());
+    assert!(run.wait().unwrap().success());
 }
 
 /// Files in the folder that are not ours are never touched; ours are kept where a run is refused.

@@ -15,6 +15,7 @@ fn with_submission(missing: &[u32], options: &[&str], test: impl FnOnce(&Submiss
         shards: 40,
         options: &options,
         dry_run: true,
+        plan: &|| Ok(()),
     };
     let paths = Paths::new(&submission).unwrap();
     test(&submission, &paths);
