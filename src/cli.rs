@@ -21,7 +21,7 @@ use args::{Arguments, Command, SpecArgs};
 use crate::engine::{self, Case, Plan};
 use crate::frame::{StoreError, Work};
 use crate::report;
-use crate::spec::{self, Experiment, Replications, SpecError, Stored};
+use crate::spec::{self, Experiment, Override, Replications, SpecError, Stored};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +196,8 @@ fn load_whole(args: &SpecArgs) -> anyhow::Result<Loaded> {
     // Absolute, since whoever goes on with the run may do so from elsewhere.
     let folder = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = folder.parent().unwrap_or(Path::new("")).to_owned();
-    let overrides = args.changes.overrides().map_err(Usage)?;
+    let mut overrides = Vec::new();
+    override_with(&mut overrides, args.changes.overrides().map_err(Usage)?);
     let experiment = spec::load(&name, text, &overrides, &reader(&folder))?;
     let stored = Stored::new(&experiment, name, folder.display().to_string(), overrides);
     let folder = Path::new("results").join(&experiment.name);
@@ -213,15 +214,19 @@ fn unfinished(args: &SpecArgs) -> anyhow::Result<Loaded> {
         ))
         .into());
     };
-    for change in args.changes.overrides().map_err(Usage)? {
-        let overrides = &mut intent.spec.overrides;
+    override_with(&mut intent.spec.overrides, args.changes.overrides().map_err(Usage)?);
+    let experiment = intent.load()?;
+    Ok(Loaded { experiment, stored: intent.spec, folder })
+}
+
+/// Adds overrides, of which the last one of a path counts.
+fn override_with(overrides: &mut Vec<Override>, changes: Vec<Override>) {
+    for change in changes {
         match overrides.iter_mut().find(|earlier| earlier.path == change.path) {
             Some(earlier) => *earlier = change,
             None => overrides.push(change),
         }
     }
-    let experiment = intent.load()?;
-    Ok(Loaded { experiment, stored: intent.spec, folder })
 }
 
 /// Returns what reads the files that a spec in a folder names.

@@ -89,6 +89,11 @@ pub(super) fn slurm(submission: &Submission) -> anyhow::Result<String> {
         return Ok(text + &shown(&paths.script("job.sh"), &script));
     }
 
+    // What Slurm would refuse it refuses before anything is planned.
+    let mut test = Call::new("sbatch", SLURM_HELP, ["--test-only"]);
+    test.args(submission.options.iter().cloned());
+    test.arg("--wrap=true");
+    test.run()?;
     (submission.plan)()?;
     write(&paths, "job.sh", &script)?;
     let mut ids: Vec<String> = Vec::new();
@@ -122,6 +127,7 @@ pub(super) fn hyperqueue(submission: &Submission) -> anyhow::Result<String> {
     if submission.dry_run {
         return Ok(format!("{call}\n{}", shown(&paths.script("job-hq.sh"), &script)));
     }
+    Call::new("hq", HQ_HELP, ["server", "info"]).run()?;
     (submission.plan)()?;
     write(&paths, "job-hq.sh", &script)?;
     let said = call.run()?;

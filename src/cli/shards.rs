@@ -11,7 +11,7 @@ use super::{End, Loaded, Usage, complain, load_whole, print, quoted_path};
 use serde_json::json;
 
 use crate::engine::{self, EngineError, Plan, Shard, most_shards};
-use crate::frame::{Intent, ShardWriter, Staging, Work, finished_shard, kept, missing};
+use crate::frame::{Intent, ShardWriter, Staging, StoreError, Work, finished_shard, kept, missing};
 use crate::report;
 use crate::spec::Experiment;
 
@@ -39,7 +39,12 @@ pub(super) fn run(args: &Run, shard: ShardArg) -> anyhow::Result<End> {
     if let Some(end) = is_there(&folder, &intent, shard)? {
         return Ok(end);
     }
-    let work = Work::share(&folder)?;
+    let work = patiently(|| Work::share(&folder))?;
+    // Others may have done it meanwhile, and all of the rest too.
+    if let Some(end) = is_there(&folder, &intent, shard)? {
+        work.leave()?;
+        return Ok(end);
+    }
     let end = run_in(args, &experiment, &work, &intent, shard, cancel);
     let left = work.leave();
     match end {
@@ -50,25 +55,33 @@ pub(super) fn run(args: &Run, shard: ShardArg) -> anyhow::Result<End> {
     }
 }
 
+/// Opens a folder that others may have for themselves for a moment. Planning and cutting take no
+/// time; whoever takes longer is at work on the whole.
+fn patiently(open: impl Fn() -> Result<Work, StoreError>) -> Result<Work, StoreError> {
+    let limit = Instant::now() + Duration::from_secs(2);
+    loop {
+        match open() {
+            Err(_) if Instant::now() < limit => std::thread::sleep(Duration::from_millis(20)),
+            other => return other,
+        }
+    }
+}
+
 /// Cuts a whole run that is unfinished in the folder into shards: one process does, and others wait
 /// for it.
 fn cut_whole(folder: &Path, intent: &Intent) -> anyhow::Result<()> {
-    // Cutting takes no time; whoever takes longer is at work on the whole.
-    let limit = Instant::now() + Duration::from_secs(2);
-    while let Some(before) = Work::at(folder).intent()?.filter(|before| before.shards.is_none()) {
+    let uncut = |work: &Work| -> Result<Option<Intent>, StoreError> {
+        Ok(work.intent()?.filter(|before| before.shards.is_none()))
+    };
+    let Some(before) = uncut(&Work::at(folder))? else { return Ok(()) };
+    check_same(folder, &before, intent)?;
+    let work = patiently(|| Work::open(folder))?;
+    // It may have been cut, or finished, meanwhile.
+    if let Some(before) = uncut(&work)? {
         check_same(folder, &before, intent)?;
-        match Work::open(folder) {
-            Ok(work) => {
-                // It may have been cut, or finished, meanwhile.
-                if let Some(before) = work.intent()?.filter(|before| before.shards.is_none()) {
-                    work.set_intent(&Intent { shards: intent.shards, ..before })?;
-                }
-            }
-            Err(error) if Instant::now() > limit => return Err(error.into()),
-            Err(_) => std::thread::sleep(Duration::from_millis(20)),
-        }
+        work.set_intent(&Intent { shards: intent.shards, ..before })?;
     }
-    Ok(())
+    Ok(work.leave()?)
 }
 
 /// Returns how a shard ended, if its rows are all there, or the whole run, if it is finished.
@@ -217,7 +230,8 @@ pub(super) fn check_same(folder: &Path, before: &Intent, intent: &Intent) -> Res
 fn is_finished(args: &Run) -> anyhow::Result<Option<End>> {
     let folder = args.spec.spec.as_path();
     let changed = !args.spec.changes.overrides().map_err(Usage)?.is_empty();
-    let elsewhere = args.out.as_deref().is_some_and(|out| out != folder);
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let elsewhere = args.out.as_deref().is_some_and(|out| real(out) != real(folder));
     if !folder.is_dir() || changed || elsewhere || Work::at(folder).intent()?.is_some() {
         return Ok(None);
     }
@@ -349,6 +363,13 @@ pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
         return Ok(End::ReplicationsFailed);
     }
     let work = Work::open(&args.folder)?;
+    if work.intent()?.as_ref() != Some(&intent) {
+        let left = work.leave();
+        let why = "another run has begun or ended in this folder meanwhile: merge again";
+        return left.map_err(anyhow::Error::from).and(Err(Usage(why.to_owned()).into()));
+    }
+    // What it replaces was told when it began, and its own shards are no part of that.
+    let intent = Intent { fresh: false, ..intent };
     let options = args.effort.options(cancel);
     sweep(&start, &experiment, work, &intent, (Opener::Merge, options), args.output)
 }

@@ -22,7 +22,11 @@ pub(super) fn submit(args: &Submit) -> anyhow::Result<End> {
     let mut intent = Intent::new(&experiment, stored, None, args.fresh);
     // Given again, --fresh goes on with what it began.
     let goes_on = |before: &Intent| !args.fresh || before.fresh && before.plan == intent.plan;
-    let before = Work::at(&folder).intent()?.filter(goes_on);
+    let there = match Work::at(&folder).intent() {
+        Err(_) if args.fresh => None,
+        other => other?,
+    };
+    let before = there.clone().filter(goes_on);
     let planned = before.as_ref().and_then(|before| before.shards);
     let shards = match planned {
         Some(shards) if args.cut.shards.is_none() => shards,
@@ -53,6 +57,12 @@ pub(super) fn submit(args: &Submit) -> anyhow::Result<End> {
         }
         // What is there is looked at before anything waits in a queue for it.
         let work = Work::open(&folder)?;
+        let now = work.intent();
+        if now.is_ok_and(|now| now != there) {
+            let why = "another run has begun or ended in this folder meanwhile: submit again";
+            work.leave()?;
+            return Err(Usage(why.to_owned()).into());
+        }
         let never = AtomicBool::new(false);
         let options = Options { threads: 0, fail_fast: false, cancel: &never };
         let opened = open(&work, &experiment, &intent, Opener::Whole, options).map(drop);

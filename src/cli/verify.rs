@@ -8,7 +8,7 @@ use super::args::{SpecArgs, Verify};
 use super::failures::name_failures;
 use super::progress::{Progress, cancel_on_signal};
 use super::run::{claim_json, end, name_failed_claims};
-use super::{End, Loaded, complain, load_whole, print};
+use super::{End, Loaded, Usage, complain, load_whole, print};
 use crate::claims::{self, Judged};
 use crate::engine::{self, EngineError, NoStore, Output, Plan};
 use crate::frame::{Staging, StoreError, Work};
@@ -25,6 +25,15 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
     let mut worst = End::Fine;
     let mut summaries = Vec::new();
     for Loaded { experiment, stored, .. } in &loaded {
+        let folder = args.out.as_ref().map(|out| out.join(&experiment.name));
+        if let Some(folder) = &folder
+            && Staging::manifest(folder)?.is_some()
+        {
+            let folder = folder.display();
+            let why =
+                format!("{folder} has the results of a run; choose another folder with --out");
+            return Err(Usage(why).into());
+        }
         let plan = Plan::of(experiment, experiment.claimed_points());
         let progress = Progress::new(experiment, plan.total(), args.output.quiet)?;
         let options = args.effort.options(cancel);
@@ -52,8 +61,8 @@ pub(super) fn verify(args: &Verify) -> anyhow::Result<End> {
         };
         let judge = |claim| claims::judge(experiment, claim, moments.get(&claim.point));
         let judged: Vec<Judged> = experiment.claims.iter().map(judge).collect();
-        if let Some(out) = &args.out {
-            let work = Work::open(&out.join(&experiment.name))?;
+        if let Some(folder) = &folder {
+            let work = Work::open(folder)?;
             let mut staging = Staging::new(&work);
             claims::table(&judged).write(&mut staging, "claims.csv")?;
             staging.commit_without_manifest()?;

@@ -100,11 +100,11 @@ impl Work {
     /// [`StoreError`]; it is there and can't be read.
     pub fn intent(&self) -> Result<Option<Intent>, StoreError> {
         let path = self.folder().join(PLAN);
-        match fs::read_to_string(&path) {
+        match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(None),
             Err(error) => Err(StoreError::reading(&path, error)),
-            Ok(text) => match serde_json::from_str::<Sealed>(&text) {
+            Ok(text) => match serde_json::from_slice::<Sealed>(&text) {
                 Ok(Sealed { hash, intent }) if hash == intent.hash() => Ok(Some(intent)),
                 _ => {
                     let message = "it is damaged; remove it, and a run of its spec takes up the \

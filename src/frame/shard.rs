@@ -145,11 +145,11 @@ fn whole(files: &[PathBuf], intent: &Intent, shard: Shard) -> Result<Option<Path
     wanted.retain(|(key, _)| key != "version");
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(WHOLE)
-            && is_sound(path)?
-            && let Ok(metadata) = sceptically(|| metadata(path))
-            && wanted.iter().all(|(key, value)| metadata.get(key) == Some(value))
-        {
+        if !name.starts_with(WHOLE) || !is_sound(path)? {
+            continue;
+        }
+        let metadata = sceptically(|| metadata(path)).map_err(|e| StoreError::reading(path, e))?;
+        if wanted.iter().all(|(key, value)| metadata.get(key) == Some(value)) {
             return Ok(Some(path.clone()));
         }
     }

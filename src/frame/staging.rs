@@ -16,6 +16,9 @@ const MANIFEST: &str = "manifest.json";
 /// that are there have one, if they are sound.
 const COMMIT: &str = "commit.json";
 
+/// Files that not every run has, so that those of an earlier one have to go.
+const STALE: [&str; 4] = ["failures.csv", "claims.csv", "optimum.json", "trace.parquet"];
+
 /// What is said of rows that have another hash than their manifest tells.
 pub(super) const CHANGED: &str = "it isn't what its manifest.json tells";
 
@@ -32,12 +35,12 @@ pub(super) fn rows_hashes(results: &Path) -> Result<Vec<String>, StoreError> {
 
 /// Returns the content of a file, if it is there.
 fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StoreError> {
-    match fs::read_to_string(path) {
+    match fs::read(path) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(None)
         }
         Err(error) => Err(StoreError::reading(path, error)),
-        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|_| {
+        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|_| {
             StoreError::reading(path, "it is damaged; --fresh makes the results again")
         }),
     }
@@ -102,7 +105,8 @@ impl<'a> Staging<'a> {
         }
         self.write(MANIFEST, &format!("{manifest:#}\n"))?;
         self.sync()?;
-        for (_, name) in &self.files {
+        let names = self.files.iter().map(|(_, name)| name.as_str()).chain(STALE);
+        for name in names {
             if results.join(name).is_dir() {
                 return Err(self.error(name, "it is a folder"));
             }
@@ -120,9 +124,7 @@ impl<'a> Staging<'a> {
             }
             return Err(error);
         }
-        for stale in ["failures.csv", "claims.csv", "optimum.json", "trace.parquet"] {
-            remove(&results.join(stale))?;
-        }
+        STALE.iter().try_for_each(|stale| remove(&results.join(stale)))?;
         files.try_for_each(put)?;
         sync_folder(&results)?;
         remove(&commit)

@@ -120,26 +120,47 @@ impl<'a> Store<'a> {
         // Whoever wanted the old results gone, and was stopped, goes on without them.
         let same = earlier.as_ref().filter(|earlier| earlier.plan == intent.plan);
         let path = work.results().join(REPLICATIONS);
+        let there = match path.exists() {
+            true => {
+                let hash = file_hash(&path).map_err(|error| StoreError::reading(&path, error))?;
+                Some(format!("{hash:032x}"))
+            }
+            false => None,
+        };
         let replaces = match same {
-            _ if intent.fresh => rows_hashes(work.results()).unwrap_or_default(),
+            _ if intent.fresh => there.clone().into_iter().collect(),
             Some(earlier) if earlier.fresh => earlier.replaces.clone(),
             _ => Vec::new(),
         };
         // But not without those that came since.
-        let discarded = || -> Result<bool, StoreError> {
-            let hash = file_hash(&path).map_err(|error| StoreError::reading(&path, error))?;
-            Ok(replaces.contains(&format!("{hash:032x}")))
-        };
+        let is_discarded = there.as_ref().is_some_and(|hash| replaces.contains(hash));
         let fresh = intent.fresh || same.is_some_and(|earlier| earlier.fresh);
         let shards = intent.shards.or(same.and_then(|earlier| earlier.shards));
         let mut store = Store::empty(work, experiment, intent, shard);
         store.begun = earlier.is_some();
+        let json = |from: &Intent| match from.load() {
+            Ok(experiment) => Ok(experiment.json),
+            Err(error) => Err(error.reason()),
+        };
+        // Whoever has tasks waiting for a plan finds it as it was.
+        if let Some(other) = earlier.as_ref().filter(|earlier| earlier.plan != intent.plan)
+            && let (Some(shards), false) = (other.shards, intent.fresh)
+        {
+            store.before.push(json(other));
+            let why = format!(
+                "{} has an unfinished run of another spec, or of this one with other settings, cut \
+                 into {shards} shards whose tasks may be waiting{}",
+                work.results().display(),
+                store.changes()
+            );
+            return Err(OpenError::Foreign { why, unfinished: true });
+        }
         let mut torn = Vec::new();
         if intent.fresh {
             work.clear()?;
             earlier = None;
         } else {
-            if path.exists() && !(fresh && discarded()?) {
+            if there.is_some() && !(fresh && is_discarded) {
                 store.add_finished(&path, intent, options)?;
             }
             for path in work.row_files(shard)? {
@@ -152,10 +173,6 @@ impl<'a> Store<'a> {
             }
             let unfinished = |file: &Source| file.other && !file.finished;
             let from = earlier.as_ref().filter(|_| store.index.files.iter().any(unfinished));
-            let json = |from: &Intent| match from.load() {
-                Ok(experiment) => Ok(experiment.json),
-                Err(error) => Err(error.reason()),
-            };
             store.before.extend(from.map(json));
             let most = experiment.replications.checkpoints().last().copied().unwrap_or(0);
             store.check_all_kept(options, |_| most)?;
@@ -367,6 +384,17 @@ impl<'a> Store<'a> {
         if lost == 0 {
             return Ok(());
         }
+        let why = format!(
+            "{} holds results of another spec, or of this one with other settings: {lost} of their \
+             {all} rows no longer belong{}",
+            self.work.results().display(),
+            self.changes()
+        );
+        Err(OpenError::Foreign { why, unfinished })
+    }
+
+    /// Returns a line for each change of the spec since other rows were made.
+    fn changes(&self) -> String {
         let mut lines: Vec<String> = Vec::new();
         for earlier in &self.before {
             let found = match earlier {
@@ -380,13 +408,7 @@ impl<'a> Store<'a> {
                 }
             }
         }
-        let why = format!(
-            "{} holds results of another spec, or of this one with other settings: {lost} of their \
-             {all} rows no longer belong{}",
-            self.work.results().display(),
-            lines.concat()
-        );
-        Err(OpenError::Foreign { why, unfinished })
+        lines.concat()
     }
 
     /// Returns the row group of a file that a row is in.

@@ -211,7 +211,12 @@ impl Work {
     /// # Errors
     /// [`StoreError`].
     pub fn leave(&self) -> Result<(), StoreError> {
-        let is_kept = |name: &str| name == PLAN || rows_of(name).is_some();
+        // A journal that was only opened has a single line.
+        let journal = || fs::read_to_string(self.folder.join(JOURNAL)).unwrap_or_default();
+        let is_kept = |name: &str| match name {
+            JOURNAL => journal().lines().nth(1).is_some(),
+            name => name == PLAN || rows_of(name).is_some(),
+        };
         if !self.list(is_kept)?.is_empty() {
             return Ok(());
         }

@@ -64,11 +64,19 @@ fn fresh_given_twice_keeps_its_plan() {
     // The shard that is there is kept, and the other one submitted.
     assert_eq!(submit(&fresh), (Some(0), String::new()));
     assert_eq!(place.run(&["status", "a", "--missing"]).out, "2\n");
-    // What is refused has discarded nothing.
+    // What is refused has discarded nothing, whoever refuses it.
     let said = submit(&["--shards", "2", "--fresh", "--seed", "3", "--", "--arra=1"]);
     assert!(said.0 == Some(2) && said.1.contains("--arra can't be passed on"), "{said:?}");
+    place.write("bin/sbatch", "#!/bin/sh\necho no such partition >&2; exit 1\n");
+    let said = submit(&["--shards", "2", "--fresh", "--seed", "3"]);
+    assert!(said.0 == Some(4) && said.1.contains("no such partition"), "{said:?}");
     assert_eq!(place.run(&["status", "a", "--missing"]).out, "2\n");
+    // Nor does a run of something else take the plan from tasks that may be waiting.
+    let said = place.run(&["parts.yaml", "--seed", "3", "--quiet", "--out", "a"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(said.err.contains("cut into 2 shards whose tasks may be waiting"), "{}", said.err);
     // Nor does a run that is stopped at once.
+    let mut ended = false;
     for milliseconds in [1, 5, 10, 20, 40] {
         let mut command = place.command(&["parts.yaml", "--quiet", "--out", "a"]);
         let mut run = command.stderr(std::process::Stdio::null()).spawn().unwrap();
@@ -77,15 +85,27 @@ fn fresh_given_twice_keeps_its_plan() {
         let _ = kill.args(["-TERM", &run.id().to_string()]).output();
         if run.wait().unwrap().success() {
             // It was quicker.
+            ended = true;
             break;
         }
         assert!(place.path("a/unfinished/plan.json").exists());
         assert!(place.bytes("a/replications.parquet") == old);
     }
     place.run(&["run", "a", "--shard", "2/2", "--quiet"]);
+    // The shards are what is merged, though the plan is to replace what was there.
     place.fine(&["merge", "a", "--quiet"]);
+    assert!(ended || crate::resume::count(&place, "a", "reused") == 230);
     place.fine(&["parts.yaml", "--quiet", "--out", "one"]);
     assert_equal(&place, "one", "a");
+    // Whatever is to be replaced, damaged or not.
+    place.write("bin/sbatch", "#!/bin/sh\necho 7\n");
+    place.write("a/manifest.json", "{");
+    assert_eq!(submit(&["--shards", "1", "--fresh", "--seed", "8"]), (Some(0), String::new()));
+    place.fine(&["run", "a", "--shard", "1/1", "--quiet"]);
+    place.fine(&["merge", "a", "--quiet"]);
+    place.fine(&["parts.yaml", "--quiet", "--out", "one", "--seed", "8", "--fresh"]);
+    assert_equal(&place, "one", "a");
+    place.fine(&["parts.yaml", "--quiet", "--out", "a", "--fresh"]);
     let said = submit(&["--shards", "2"]);
     assert!(said.0 == Some(2) && said.1.contains("its results are in place"), "{said:?}");
 }

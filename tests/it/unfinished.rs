@@ -130,6 +130,13 @@ fn what_is_said_is_so() {
     let refused = place.run(&["night.yaml", "--quiet", "--out", "mine", "--shard", "1/9999"]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(place.path("mine").exists());
+    // Nor does `verify` write among the results of a run.
+    place.write("claims.yaml", &SPEC.replace("3000", "20\npublished: {claims: [{policy: coin, at: {exponential: 6}, response: errors_pct, value: 1, tolerance: 99}]}"));
+    place.fine(&["claims.yaml", "--quiet", "--out", "v/night"]);
+    let before = place.bytes("v/night/claims.csv");
+    let refused = place.run(&["verify", "claims.yaml", "--seed", "77", "--out", "v"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(place.bytes("v/night/claims.csv") == before);
     // Discarding what is there needs nothing of it.
     place.write("c/unfinished/plan.json", "{");
     assert_eq!(place.run(&["night.yaml", "--quiet", "--out", "c", "--fresh"]).code, Some(3));
