@@ -140,7 +140,15 @@ fn an_interrupted_run_says_how_it_goes_on() {
     let place = Place::new();
     place.write("night.yaml", SPEC);
     place.fine(&["night.yaml", "--quiet", "--out", "whole"]);
-    for signals in [&["-INT"][..], &["-TERM"], &["-HUP"], &["-INT", "-INT"]] {
+    // Under `nohup`, which this process may be, a hangup is passed over.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
+    let hangup = if ignored.trim().ends_with(['1', '3', '5', '7', '9', 'b', 'd', 'f']) {
+        "-TERM"
+    } else {
+        "-HUP"
+    };
+    for signals in [&["-INT"][..], &["-TERM"], &[hangup], &["-INT", "-INT"]] {
         let mut command = place.command(&["night.yaml", "--quiet", "--out", "cut"]);
         let run = command.stderr(Stdio::piped()).spawn().unwrap();
         wait_for_rows(&place.path("cut"));
