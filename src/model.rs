@@ -5,27 +5,64 @@
 //! plain parameters and streams: no spec, no files, no clock, no global state.
 
 mod loss_router;
+mod supermarket;
+mod values;
 
-pub use loss_router::THEORY as LOSS_ROUTER_THEORY;
-
-pub use loss_router::{LossRouter, RESPONSES as LOSS_ROUTER_RESPONSES, Redirect, Warmup};
+pub use loss_router::{LossRouter, Redirect};
+pub use supermarket::{Length, Supermarket};
 
 /// Version of the kernels and of everything else that turns a point and a replication into a row;
 /// raised when a row of an existing spec changes, so that rows of two versions are never mixed.
 pub const KERNELS: u32 = 1;
 
-use crate::policy::Policy;
+use crate::policy::{Offers, Policy};
 use crate::rng::{Invalid, StreamKey, content_hash};
 use crate::sim::Failure;
 use crate::stats::Good;
 
+/// A kind of model: what is the same for all of its scenarios.
+#[derive(Debug)]
+pub struct System {
+    /// Its name in a spec.
+    pub name: &'static str,
+    /// What it measures, in the order of its columns.
+    pub responses: &'static [Response],
+    /// What theory covers, and under which assumptions.
+    pub theory: &'static str,
+}
+
+/// All of them.
+pub const SYSTEMS: &[System] = &[loss_router::SYSTEM, supermarket::SYSTEM];
+
+/// The columns of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Columns {
+    /// One, `name`.
+    One,
+    /// One a server, from 0: `name_0`, `name_1`, ….
+    PerServer,
+    /// One for each number from 1 to this: `name_1`, `name_2`, ….
+    Levels(usize),
+}
+
+/// How long a replication runs before anything is counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Warmup {
+    /// Up to this time, before the end [time units].
+    Time(f64),
+    /// Up to this arrival.
+    Arrivals(u64),
+    /// Up to the arrival that MSER-5 says of what the replication's own arrivals find in the system:
+    /// busy channels, or jobs.
+    Auto,
+}
+
 /// A measured output of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// Column name, or its stem where there is one column a server.
+    /// Column name, or its stem where there are several columns.
     pub name: &'static str,
-    /// Whether it has one column a server: `name_0`, `name_1`, ….
-    pub per_server: bool,
+    pub columns: Columns,
     pub unit: &'static str,
     pub about: &'static str,
     /// Which of its values are the good ones, where that can be said.
@@ -38,17 +75,22 @@ impl Response {
     /// Returns whether a column is one of its own.
     pub fn is_column(&self, column: &str) -> bool {
         match column.strip_prefix(self.name) {
-            Some("") => !self.per_server,
-            Some(server) => self.per_server && server.starts_with('_'),
+            Some("") => self.columns == Columns::One,
+            Some(rest) => self.columns != Columns::One && rest.starts_with('_'),
             None => false,
         }
     }
 
     /// Returns the names of its columns in a model of `servers` servers.
     pub fn columns(&self, servers: usize) -> impl Iterator<Item = String> + use<> {
-        let (name, per_server) = (self.name, self.per_server);
-        (0..if per_server { servers } else { 1 })
-            .map(move |k| if per_server { format!("{name}_{k}") } else { name.to_owned() })
+        let numbers = match self.columns {
+            Columns::One => 0..0,
+            Columns::PerServer => 0..servers,
+            Columns::Levels(most) => 1..most + 1,
+        };
+        let (name, one) = (self.name, self.columns == Columns::One);
+        let many = numbers.map(move |number| format!("{name}_{number}"));
+        one.then(|| name.to_owned()).into_iter().chain(many)
     }
 }
 
@@ -56,13 +98,15 @@ impl Response {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Model {
     LossRouter(LossRouter),
+    Supermarket(Supermarket),
 }
 
 impl Model {
-    /// Returns what the model measures.
-    pub fn responses(&self) -> &'static [Response] {
+    /// Returns what kind of model it is.
+    pub fn system(&self) -> &'static System {
         match self {
-            Model::LossRouter(_) => loss_router::RESPONSES,
+            Model::LossRouter(_) => &loss_router::SYSTEM,
+            Model::Supermarket(_) => &supermarket::SYSTEM,
         }
     }
 
@@ -70,19 +114,32 @@ impl Model {
     pub fn servers(&self) -> usize {
         match self {
             Model::LossRouter(model) => model.channels.len(),
+            Model::Supermarket(model) => model.speeds.len(),
+        }
+    }
+
+    /// Returns what it shows to policies.
+    pub fn offers(&self) -> Offers {
+        let servers = self.servers();
+        match self {
+            Model::LossRouter(_) => Offers { servers, refusals: true, queues: false },
+            Model::Supermarket(model) => {
+                Offers { servers, refusals: model.capacity.is_some(), queues: true }
+            }
         }
     }
 
     /// Returns the names of the columns that [`Compiled::replicate`] fills, in its order.
     pub fn columns(&self) -> Vec<String> {
         let servers = self.servers();
-        self.responses().iter().flat_map(|response| response.columns(servers)).collect()
+        self.system().responses.iter().flat_map(|response| response.columns(servers)).collect()
     }
 
     /// Returns the hash of the scenario's content, on which its streams depend.
     pub fn scenario(&self) -> u128 {
         match self {
             Model::LossRouter(model) => content_hash(model.identity().as_bytes()),
+            Model::Supermarket(model) => content_hash(model.identity().as_bytes()),
         }
     }
 
@@ -90,8 +147,9 @@ impl Model {
     /// counted, and when a replication is given up.
     pub fn counted(&self) -> String {
         match self {
-            Model::LossRouter(model) => {
-                format!("{:?} max_arrivals={}", model.warmup, model.max_arrivals)
+            Model::LossRouter(LossRouter { warmup, max_arrivals, .. })
+            | Model::Supermarket(Supermarket { warmup, max_arrivals, .. }) => {
+                format!("{warmup:?} max_arrivals={max_arrivals}")
             }
         }
     }
@@ -100,6 +158,7 @@ impl Model {
     pub fn expected_arrivals(&self) -> f64 {
         match self {
             Model::LossRouter(model) => model.expected_arrivals(),
+            Model::Supermarket(model) => model.expected_arrivals(),
         }
     }
 
@@ -110,6 +169,7 @@ impl Model {
     pub fn check(&self) -> Result<(), String> {
         match self {
             Model::LossRouter(model) => model.check(),
+            Model::Supermarket(model) => model.check(),
         }
     }
 
@@ -117,6 +177,7 @@ impl Model {
     pub fn theory(&self, policy: &Policy) -> Vec<Option<f64>> {
         match self {
             Model::LossRouter(model) => model.theory(policy),
+            Model::Supermarket(model) => model.theory(policy),
         }
     }
 
@@ -127,6 +188,7 @@ impl Model {
     pub fn compile(&self) -> Result<Compiled, Invalid> {
         match self {
             Model::LossRouter(model) => model.compile().map(Compiled::LossRouter),
+            Model::Supermarket(model) => model.compile().map(Compiled::Supermarket),
         }
     }
 }
@@ -135,6 +197,7 @@ impl Model {
 #[derive(Clone, Debug)]
 pub enum Compiled {
     LossRouter(loss_router::Compiled),
+    Supermarket(supermarket::Compiled),
 }
 
 impl Compiled {
@@ -151,6 +214,7 @@ impl Compiled {
     ) -> Result<Vec<Vec<f64>>, Failure> {
         match self {
             Compiled::LossRouter(model) => model.replicate(policy, streams, periods),
+            Compiled::Supermarket(model) => model.replicate(policy, streams, periods),
         }
     }
 

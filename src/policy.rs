@@ -5,22 +5,35 @@
 //! request, learns the [`Outcome`] of its attempt, and routes the next. State never survives into
 //! another replication.
 //!
-//! What a router may see is a type: the routers of this family see the times of requests and
-//! [`Outcome`]s, which are the indicators I and J of the loss router's last request, and nothing
-//! else: no load. Kernels are compiled once per router type, so a policy costs no dynamic dispatch
-//! per arrival.
+//! What a router may see is a type. Blind ones see the times of requests and [`Outcome`]s, which
+//! are the indicators I and J of the loss router's last request, and nothing else: they are routers
+//! of any system. Others ask the system for what a trait of this module offers, and are routers of
+//! systems that offer it. Kernels are compiled once per router type, so a policy costs no dynamic
+//! dispatch per arrival.
 
 mod alternate;
 mod coin;
+mod idle;
+mod least;
 mod ledger;
+mod loads;
+mod random;
+mod sq;
 mod theta;
 mod trigger;
+mod weighted;
 
 pub use alternate::{Alternate, AlternateRouter};
 pub use coin::{Coin, CoinRouter};
+pub use idle::{Jiq, JiqRouter};
+pub use least::{Least, LeastRouter};
 pub use ledger::{Capacities, Compare, Ledger, LedgerRouter};
+pub use loads::{Load, Loads, Rank, Tie, scan_idle};
+pub use random::{Random, RandomRouter};
+pub use sq::{Sq, SqRouter};
 pub use theta::{Rule, Theta, ThetaRouter};
 pub use trigger::{Trigger, TriggerRouter};
+pub use weighted::{Style, WeightedRoundRobin, WeightedRoundRobinRouter, gcd};
 
 use crate::rng::Pcg32;
 
@@ -35,15 +48,25 @@ pub enum Outcome {
     Refused,
 }
 
-/// The state of one policy during one replication.
-pub trait Router {
+/// The state of one policy during one replication, in a system of which it may see what `S` shows.
+pub trait Router<S: ?Sized> {
     /// Returns the index of the server to attempt with a request that comes at `now`, which never
     /// goes back; draws only from `routing`.
-    fn route(&mut self, now: f64, routing: &mut Pcg32) -> usize;
+    fn route(&mut self, now: f64, system: &mut S, routing: &mut Pcg32) -> usize;
     /// Takes note of what became of the request sent to `attempted`.
     fn learn(&mut self, attempted: usize, outcome: Outcome);
     /// Forgets what it has counted, and nothing that it routes by: the warm-up is over.
     fn restart(&mut self) {}
+    /// Returns whether it asks each time for the server with the fewest jobs of all, or for an idle
+    /// one, so that the system had better keep them in order.
+    fn looks_at_all(&self) -> bool {
+        false
+    }
+    /// Returns the number of messages between router and servers since the last restart, requests
+    /// themselves not counted.
+    fn messages(&self) -> u64 {
+        0
+    }
     /// Returns θ now and the sum of the θs that routed the requests so far, where there is a θ.
     fn theta(&self) -> Option<(f64, f64)> {
         None
@@ -58,14 +81,31 @@ pub enum Policy {
     Alternate(Alternate),
     Theta(Theta),
     Ledger(Ledger),
+    Random(Random),
+    WeightedRoundRobin(WeightedRoundRobin),
+    Sq(Sq),
+    Least(Least),
+    Jiq(Jiq),
+}
+
+/// What a model shows to policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offers {
+    /// Number of servers.
+    pub servers: usize,
+    /// Whether servers refuse jobs, so that there are indicators.
+    pub refusals: bool,
+    /// Whether jobs wait in servers, so that those are a load.
+    pub queues: bool,
 }
 
 impl Policy {
-    /// Checks that the policy can route among `servers` servers.
+    /// Checks that the policy can route in a model that offers this.
     ///
     /// # Errors
-    /// A sentence that names the field at odds with the number of servers.
-    pub fn check_servers(&self, servers: usize) -> Result<(), String> {
+    /// A sentence that names the field at odds with the model.
+    pub fn check(&self, offers: Offers) -> Result<(), String> {
+        let Offers { servers, refusals, queues } = offers;
         let first = |first: usize| {
             if first < servers {
                 Ok(())
@@ -75,7 +115,20 @@ impl Policy {
                 ))
             }
         };
+        let rank = |rank: Rank| match rank.load {
+            Load::Waiting | Load::Work if !queues => Err(
+                "the model's servers have no queues: there are neither waiting jobs nor work left \
+                 to compare"
+                    .to_owned(),
+            ),
+            _ => Ok(()),
+        };
         match self {
+            Policy::Trigger(_) | Policy::Theta(_) | Policy::Ledger(_) if !refusals => Err(
+                "the policy goes by refusals, and the model's servers have room for any number of \
+                 jobs"
+                    .to_owned(),
+            ),
             Policy::Coin(coin) if coin.probabilities.len() != servers => Err(format!(
                 "the coin chooses among {} servers but the model has {servers}",
                 coin.probabilities.len()
@@ -83,8 +136,17 @@ impl Policy {
             Policy::Theta(_) if servers != 2 => {
                 Err(format!("theta policies choose between 2 servers but the model has {servers}"))
             }
+            Policy::WeightedRoundRobin(policy) if policy.weights.len() != servers => Err(format!(
+                "there are {} weights for the model's {servers} servers",
+                policy.weights.len()
+            )),
+            Policy::Sq(sq) if !sq.replace && sq.d as usize > servers => {
+                Err(format!("`d: {}` different servers can't be drawn of {servers}", sq.d))
+            }
             Policy::Trigger(trigger) => first(trigger.first),
             Policy::Alternate(alternate) => first(alternate.first),
+            Policy::Sq(sq) => rank(sq.rank),
+            Policy::Least(least) => rank(least.rank),
             _ => Ok(()),
         }
     }

@@ -18,7 +18,6 @@ use crate::claims::Judged;
 use crate::design::Level;
 use crate::engine::{Plan, Selected};
 use crate::frame::{Comparison, Kept, verdict, z};
-use crate::model::LOSS_ROUTER_THEORY;
 use crate::spec::{Experiment, Replications, Select};
 use crate::stats::{Good, Intervals, Moments};
 
@@ -64,6 +63,7 @@ pub fn shown_points(experiment: &Experiment) -> BTreeSet<u32> {
 /// Returns the table of results: headline responses of the shown points with their intervals.
 pub fn results(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>) -> String {
     let headline: Vec<usize> = experiment
+        .system
         .responses
         .iter()
         .filter(|response| response.headline)
@@ -216,7 +216,11 @@ pub fn comparisons(experiment: &Experiment, kept: &Kept) -> String {
     };
     let headline = |comparison: &&Comparison| {
         let name = &experiment.columns[comparison.column];
-        experiment.responses.iter().any(|response| response.headline && response.is_column(name))
+        experiment
+            .system
+            .responses
+            .iter()
+            .any(|response| response.headline && response.is_column(name))
     };
     for comparison in kept.comparisons.iter().filter(headline).filter(|one| !equal(one)) {
         let mut row = point_cells(experiment, comparison.point);
@@ -253,7 +257,8 @@ pub fn comparisons(experiment: &Experiment, kept: &Kept) -> String {
 pub fn theory(experiment: &Experiment, values: &BTreeMap<u32, Vec<Option<f64>>>) -> String {
     let known = |column: &usize| values.values().any(|values| values[*column].is_some());
     let columns: Vec<usize> = (0..experiment.columns.len()).filter(known).collect();
-    let mut text = format!("theory covers {}\n", LOSS_ROUTER_THEORY);
+    let covers = experiment.system.theory;
+    let mut text = format!("theory covers {covers}\n");
     if columns.is_empty() {
         return text + "and so nothing of this experiment\n";
     }

@@ -39,7 +39,7 @@ mod sampler;
 pub use alias::AliasTable;
 pub use distribution::{Distribution, Invalid};
 pub use rand_pcg::Pcg32;
-pub use sampler::{Branch, Draw, Sampler};
+pub use sampler::{Branch, Draw, Exponential, Sampler};
 
 use rand::Rng;
 use xxhash_rust::xxh3::xxh3_128;

@@ -43,7 +43,7 @@ use section::Scope;
 use yaml::Node;
 
 use crate::design::{Design, Level, Point};
-use crate::model::{Model, Response};
+use crate::model::{Model, System};
 use crate::policy::Policy;
 use crate::stats::Good;
 use crate::stats::multiple::Adjust;
@@ -73,8 +73,8 @@ pub struct Experiment {
     /// Labels of the policies.
     pub labels: Vec<String>,
     pub design: Design,
-    /// What the model measures.
-    pub responses: &'static [Response],
+    /// What kind of model it is about.
+    pub system: &'static System,
     /// Columns of the responses, those of all scenarios.
     pub columns: Vec<String>,
     pub claims: Vec<Claim>,
@@ -168,7 +168,7 @@ impl Experiment {
         let levels = self.design.policy_levels(search.policy, scenario_point.scenario);
         let axes = template.values(&levels);
         let policy = decode::policy(scope(&axes), &trees.policy)?;
-        policy.check_servers(model.servers()).ok()?;
+        policy.check(model.offers()).ok()?;
         Some((model, policy))
     }
 
@@ -187,7 +187,8 @@ impl Experiment {
     /// Returns the columns whose response has good values, with which they are.
     pub fn directed_columns(&self) -> Vec<(usize, Good)> {
         let directed = |name: &String| {
-            let response = self.responses.iter().find(|response| response.is_column(name))?;
+            let response =
+                self.system.responses.iter().find(|response| response.is_column(name))?;
             response.good
         };
         let columns = self.columns.iter().enumerate();

@@ -14,13 +14,16 @@
 use crate::rng::Distribution;
 use crate::stats::Good;
 
-use super::Response;
+use super::{Columns, Response, System, Warmup};
 
 mod kernel;
 mod theory;
 
 pub use kernel::Compiled;
-pub use theory::THEORY;
+
+/// The loss router among the systems.
+pub const SYSTEM: System =
+    System { name: "loss_router", responses: RESPONSES, theory: theory::THEORY };
 
 /// Which other server a request is redirected to when the attempted one is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,18 +36,6 @@ pub enum Redirect {
     Random,
     /// The one with the most free channels; the first of them on a tie.
     MostFree,
-}
-
-/// How long a replication runs before anything is counted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Warmup {
-    /// Up to this time, before `horizon` [time units].
-    Time(f64),
-    /// Up to this arrival.
-    Arrivals(u64),
-    /// Up to the arrival that MSER-5 says of the busy channels that the replication's own arrivals
-    /// find.
-    Auto,
 }
 
 /// A scenario of the loss router.
@@ -75,12 +66,12 @@ const fn response(
     good: Option<Good>,
     about: &'static str,
 ) -> Response {
-    Response { name, per_server: false, unit, about, good, headline: false }
+    Response { name, columns: Columns::One, unit, about, good, headline: false }
 }
 
 /// What the loss router measures, in the order of its columns.
 #[rustfmt::skip]
-pub const RESPONSES: &[Response] = &[
+const RESPONSES: &[Response] = &[
     response("arrivals", "requests", None, "requests counted, up to the horizon"),
     Response { headline: true, ..response("errors_pct", "% of arrivals", Some(Good::Less), "redirected requests") },
     Response { headline: true, ..response("refusals_pct", "% of arrivals", Some(Good::Less), "requests that no server took") },
@@ -89,8 +80,8 @@ pub const RESPONSES: &[Response] = &[
     response("theta_final", "probability", None, "θ after the last request; null for policies without θ"),
     response("theta_mean", "probability", None, "mean over requests of the θ that routed them; null for policies without θ"),
     response("counted_from", "time", None, "end of the warm-up"),
-    Response { per_server: true, ..response("server_share_pct", "% of arrivals", None, "requests that the server took") },
-    Response { per_server: true, ..response("utilisation", "share", None, "time average of the server's busy channels over its channels") },
+    Response { columns: Columns::PerServer, ..response("server_share_pct", "% of arrivals", None, "requests that the server took") },
+    Response { columns: Columns::PerServer, ..response("utilisation", "share", None, "time average of the server's busy channels over its channels") },
 ];
 
 impl LossRouter {

@@ -24,9 +24,9 @@ impl Alternate {
     }
 }
 
-impl Router for AlternateRouter {
+impl<S: ?Sized> Router<S> for AlternateRouter {
     #[inline]
-    fn route(&mut self, _: f64, _: &mut Pcg32) -> usize {
+    fn route(&mut self, _: f64, _: &mut S, _: &mut Pcg32) -> usize {
         self.next
     }
 

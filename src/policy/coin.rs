@@ -36,9 +36,9 @@ impl Coin {
     }
 }
 
-impl Router for CoinRouter {
+impl<S: ?Sized> Router<S> for CoinRouter {
     #[inline]
-    fn route(&mut self, _: f64, routing: &mut Pcg32) -> usize {
+    fn route(&mut self, _: f64, _: &mut S, routing: &mut Pcg32) -> usize {
         let u = unit(routing);
         self.ends.iter().map(|&end| usize::from(u >= end)).sum()
     }

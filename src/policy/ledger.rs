@@ -138,9 +138,9 @@ impl LedgerRouter {
     }
 }
 
-impl Router for LedgerRouter {
+impl<S: ?Sized> Router<S> for LedgerRouter {
     #[inline]
-    fn route(&mut self, now: f64, _: &mut Pcg32) -> usize {
+    fn route(&mut self, now: f64, _: &mut S, _: &mut Pcg32) -> usize {
         self.now = now;
         while let Some(&(expiry, server)) = self.records.front()
             && expiry <= now
@@ -181,8 +181,8 @@ mod tests {
 
     /// Routes a request and lets the router know what became of it.
     fn send(router: &mut LedgerRouter, now: f64, outcome: Outcome) -> usize {
-        let attempted = router.route(now, &mut Pcg32::new(7, 11));
-        router.learn(attempted, outcome);
+        let attempted = router.route(now, &mut (), &mut Pcg32::new(7, 11));
+        Router::<()>::learn(router, attempted, outcome);
         attempted
     }
 
@@ -231,24 +231,24 @@ mod tests {
             assert_eq!([router.books[0].capacity, router.books[1].capacity], capacities);
         };
         expect(&router, [1.0, 1.0]);
-        router.learn(0, Accepted);
+        Router::<()>::learn(&mut router, 0, Accepted);
         expect(&router, [1.0, 1.0]);
-        router.learn(0, Accepted);
+        Router::<()>::learn(&mut router, 0, Accepted);
         expect(&router, [2.0, 1.0]);
-        router.learn(0, Accepted);
+        Router::<()>::learn(&mut router, 0, Accepted);
         expect(&router, [2.0 + 0.5_f64.sqrt(), 1.0]);
         // 3 requests are no less than 2.7 channels, so that it is full is no surprise.
-        router.learn(0, Redirected(1));
+        Router::<()>::learn(&mut router, 0, Redirected(1));
         expect(&router, [2.0 + 0.5_f64.sqrt(), 1.0]);
         // Server 1, whose books hold that one request, is full: as it should be.
-        router.learn(1, Redirected(0));
+        Router::<()>::learn(&mut router, 1, Redirected(0));
         let higher = 2.0 + 0.5_f64.sqrt() + 1.0 / 3.0_f64.sqrt();
         expect(&router, [higher, 1.0]);
         // At 100 all have left, and a server found full now has fewer channels than was thought.
-        router.route(100.0, &mut Pcg32::new(7, 11));
-        router.learn(0, Refused);
+        router.route(100.0, &mut (), &mut Pcg32::new(7, 11));
+        Router::<()>::learn(&mut router, 0, Refused);
         expect(&router, [higher - 0.5, 1.0]);
-        router.learn(1, Refused);
+        Router::<()>::learn(&mut router, 1, Refused);
         expect(&router, [higher - 0.5, 1.0]);
     }
 
@@ -256,7 +256,7 @@ mod tests {
     fn known_capacities_stay_what_they_are() {
         let mut router = ledger(100.0, Compare::Free, Capacities::Known, &[1, 7]);
         for outcome in [Accepted, Accepted, Redirected(1), Refused] {
-            router.learn(0, outcome);
+            Router::<()>::learn(&mut router, 0, outcome);
         }
         assert_eq!([router.books[0].capacity, router.books[1].capacity], [1.0, 7.0]);
     }

@@ -94,9 +94,9 @@ impl Theta {
     }
 }
 
-impl Router for ThetaRouter {
+impl<S: ?Sized> Router<S> for ThetaRouter {
     #[inline]
-    fn route(&mut self, _: f64, routing: &mut Pcg32) -> usize {
+    fn route(&mut self, _: f64, _: &mut S, routing: &mut Pcg32) -> usize {
         self.sum += self.theta;
         // The draw is made even when the run limit overrules it, so that policies that differ in
         // the limit alone stay on the same stream.
@@ -139,7 +139,7 @@ mod tests {
     fn after(rule: Rule, attempted: usize, outcome: Outcome) -> f64 {
         let mut router =
             Theta { rule, alpha: 0.1, start: 0.4, clamp: [0.01, 0.99], max_run: None }.router();
-        router.learn(attempted, outcome);
+        Router::<()>::learn(&mut router, attempted, outcome);
         router.theta
     }
 
@@ -199,7 +199,7 @@ mod tests {
         let mut routing = Pcg32::new(7, 11);
         let mut router =
             Theta { rule: Rule::J, alpha: 0.0, start, clamp: [0.0, 1.0], max_run }.router();
-        (0..n).map(|_| router.route(0.0, &mut routing)).collect()
+        (0..n).map(|_| router.route(0.0, &mut (), &mut routing)).collect()
     }
 
     #[test]

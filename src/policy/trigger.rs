@@ -22,9 +22,9 @@ impl Trigger {
     }
 }
 
-impl Router for TriggerRouter {
+impl<S: ?Sized> Router<S> for TriggerRouter {
     #[inline]
-    fn route(&mut self, _: f64, _: &mut Pcg32) -> usize {
+    fn route(&mut self, _: f64, _: &mut S, _: &mut Pcg32) -> usize {
         self.current
     }
 

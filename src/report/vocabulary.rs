@@ -1,6 +1,6 @@
 //! The listing of `balancelab models`: what a spec may name, from the catalog.
 
-use crate::model::{LOSS_ROUTER_RESPONSES, LOSS_ROUTER_THEORY, Response};
+use crate::model::{Columns, Response, SYSTEMS};
 use crate::spec::catalog::{
     CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, Kind, METHODS, MODELS, OPTIMIZE, PARAMETER,
     POLICIES, RIVAL,
@@ -12,9 +12,11 @@ pub fn vocabulary() -> String {
     let mut text = String::from("MODELS\n");
     for model in MODELS {
         kind(&mut text, model);
-        responses(&mut text, LOSS_ROUTER_RESPONSES);
-        text += "\n    theory covers\n";
-        wrapped(&mut text, LOSS_ROUTER_THEORY, 6);
+        for system in SYSTEMS.iter().filter(|system| system.name == model.name) {
+            responses(&mut text, system.responses);
+            text += "\n    theory covers\n";
+            wrapped(&mut text, system.theory, 6);
+        }
     }
     text += "\nPOLICIES\n";
     for policy in POLICIES {
@@ -58,7 +60,11 @@ fn kind(text: &mut String, kind: &Kind) {
 fn responses(text: &mut String, responses: &[Response]) {
     *text += "\n    measures\n";
     for response in responses {
-        let columns = if response.per_server { "_0, _1, …" } else { "" };
+        let columns = match response.columns {
+            Columns::One => String::new(),
+            Columns::PerServer => "_0, _1, …".to_owned(),
+            Columns::Levels(most) => format!("_1, …, _{most}"),
+        };
         *text += &format!("      {}{columns} [{}]\n", response.name, response.unit);
         wrapped(text, response.about, 10);
     }

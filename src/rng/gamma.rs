@@ -24,8 +24,8 @@ pub(super) fn ln_gamma(x: f64) -> f64 {
     let inverse = 1.0 / shifted;
     let square = inverse * inverse;
     let series = STIRLING.iter().rev().fold(0.0, |sum, term| sum * square + term) * inverse;
-    let half_ln_tau = 0.5 * std::f64::consts::TAU.ln();
-    (shifted - 0.5) * shifted.ln() - shifted + half_ln_tau + series - f64::ln(product)
+    let half_ln_tau = 0.5 * libm::log(std::f64::consts::TAU);
+    (shifted - 0.5) * libm::log(shifted) - shifted + half_ln_tau + series - libm::log(product)
 }
 
 #[cfg(test)]

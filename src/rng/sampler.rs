@@ -127,7 +127,7 @@ impl Sampler {
                 1.0 + (libm::log(u) * inverse_log).floor()
             }
             Self::Empirical(values) => values[below(rng, values.len() as u32) as usize],
-            Self::Exponential { mean } => -mean * libm::log(unit_open(rng)),
+            Self::Exponential { mean } => Exponential { mean: *mean }.draw(rng),
             Self::Erlang { shape, phase_mean } => {
                 let product: f64 = (0..*shape).map(|_| unit_open(rng)).product();
                 -phase_mean * libm::log(product)
@@ -143,6 +143,20 @@ impl Sampler {
             }
             Self::Gamma(gamma) => gamma.sample(rng),
         }
+    }
+}
+
+/// An exponential distribution, drawn as [`Sampler::Exponential`] is.
+#[derive(Clone, Copy, Debug)]
+pub struct Exponential {
+    /// Mean, in units of the draw.
+    pub mean: f64,
+}
+
+impl Draw for Exponential {
+    #[inline]
+    fn draw(&self, rng: &mut Pcg32) -> f64 {
+        -self.mean * libm::log(unit_open(rng))
     }
 }
 

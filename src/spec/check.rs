@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::design::{Design, DesignError, Filter};
-use crate::model::{LOSS_ROUTER_RESPONSES, Response};
+use crate::model::{Response, SYSTEMS};
 use crate::rng::content_hash;
 
 use super::axes::{Swept, axis_help};
@@ -111,7 +111,7 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
     let baseline = statistics::baseline(&section, &context);
     let good = |column: usize| {
         let is = |response: &&Response| response.is_column(&whole.columns[column]);
-        whole.responses.iter().find(is).and_then(|response| response.good)
+        whole.system?.responses.iter().find(is).and_then(|response| response.good)
     };
     let select = statistics::select(&section, &context, replications.as_ref(), &good);
     let around = Surroundings {
@@ -139,7 +139,7 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
         confidence: confidence?,
         labels,
         design: design?,
-        responses: whole.responses,
+        system: whole.system?,
         columns: whole.columns,
         claims,
         source,
@@ -262,7 +262,8 @@ fn reserved(name: &str) -> bool {
         "may_be_best",
         "failure",
     ];
-    COLUMNS.contains(&name) || LOSS_ROUTER_RESPONSES.iter().any(|response| response.is_column(name))
+    let mut responses = SYSTEMS.iter().flat_map(|system| system.responses);
+    COLUMNS.contains(&name) || responses.any(|response| response.is_column(name))
 }
 
 impl Parts {

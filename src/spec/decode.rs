@@ -1,7 +1,10 @@
 //! From sections of the tree to the plain parameters that models and policies take.
 
-use crate::model::{LossRouter, Model, Redirect, Warmup};
-use crate::policy::{Alternate, Capacities, Coin, Compare, Ledger, Policy, Rule, Theta, Trigger};
+use crate::model::{Length, LossRouter, Model, Redirect, Supermarket, Warmup};
+use crate::policy::{
+    Alternate, Capacities, Coin, Compare, Jiq, Least, Ledger, Load, Policy, Random, Rank, Rule, Sq,
+    Style, Theta, Tie, Trigger, WeightedRoundRobin, gcd,
+};
 use crate::rng::Distribution;
 
 use super::catalog::{CUSTOM_RULE, DISTRIBUTIONS, MODELS, POLICIES, RULES, WARMUP};
@@ -14,13 +17,29 @@ pub fn model(scope: Scope, node: &Node) -> Option<Model> {
     let faults = scope.faults.len();
     let (kind, value, at) = scope.kind(node, MODELS, "model")?;
     let section = Section::open(scope, kind, value, at);
-    // All fields are read before any is missed, so that all their faults are found.
+    let model = match kind.name {
+        "loss_router" => loss_router(&section).map(Model::LossRouter),
+        _ => supermarket(&section).map(Model::Supermarket),
+    };
+    let model = model.filter(|_| scope.faults.len() == faults)?;
+    if let Err(sentence) = model.check() {
+        // What is wrong; what to do.
+        let (message, help) = sentence.split_once("; ").unwrap_or((&sentence, "change the model"));
+        scope.faults.add(at, message, help.to_owned());
+        return None;
+    }
+    Some(model)
+}
+
+// All fields of a section are read before any is missed, so that all their faults are found.
+
+fn loss_router(section: &Section) -> Option<LossRouter> {
     let channels = section.integers("channels");
-    let interarrival = distribution(&section, "interarrival");
-    let service = distribution(&section, "service");
+    let interarrival = distribution(section, "interarrival");
+    let service = distribution(section, "service");
     let speeds = section.numbers("speeds");
     let horizon = section.number("horizon");
-    let warmup = warmup(&section);
+    let warmup = warmup(section);
     let redirect = match section.choice("redirect") {
         "random" => Redirect::Random,
         "most_free" => Redirect::MostFree,
@@ -29,10 +48,7 @@ pub fn model(scope: Scope, node: &Node) -> Option<Model> {
     };
     let departure_first = section.flag("departure_first");
     let max_arrivals = section.integer("max_arrivals");
-    if scope.faults.len() > faults {
-        return None;
-    }
-    let model = Model::LossRouter(LossRouter {
+    Some(LossRouter {
         channels: channels?.iter().map(|&channels| channels as u32).collect(),
         interarrival: interarrival?,
         service: service?,
@@ -42,14 +58,34 @@ pub fn model(scope: Scope, node: &Node) -> Option<Model> {
         redirect,
         departure_first,
         max_arrivals: max_arrivals?,
-    });
-    if let Err(sentence) = model.check() {
-        // What is wrong; what to do.
-        let (message, help) = sentence.split_once("; ").unwrap_or((&sentence, "change the model"));
-        scope.faults.add(at, message, help.to_owned());
-        return None;
-    }
-    Some(model)
+    })
+}
+
+fn supermarket(section: &Section) -> Option<Supermarket> {
+    section.one_of("servers", "speeds", "give `servers`, a number, or the list of their `speeds`");
+    section.one_of("horizon", "arrivals", "give the `horizon` of a replication or its `arrivals`");
+    let servers = section.integer("servers").map(|servers| vec![1.0; servers as usize]);
+    let speeds = section.numbers("speeds").or(servers);
+    let channels = section.integer("servers_per_queue");
+    let capacity = section.integer("capacity").map(|capacity| capacity as u32);
+    let interarrival = distribution(section, "interarrival");
+    let load = section.number("load");
+    let service = distribution(section, "service");
+    let horizon = section.number("horizon").map(Length::Time);
+    let length = section.integer("arrivals").map(Length::Arrivals).or(horizon);
+    let warmup = warmup(section);
+    let max_arrivals = section.integer("max_arrivals");
+    Some(Supermarket {
+        speeds: speeds?,
+        channels: channels? as u32,
+        capacity,
+        interarrival: interarrival?,
+        load,
+        service: service?,
+        length: length?,
+        warmup: warmup?,
+        max_arrivals: max_arrivals?,
+    })
 }
 
 fn warmup(section: &Section) -> Option<Warmup> {
@@ -80,6 +116,17 @@ pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
             flip_on_refusal: section.flag("flip_on_refusal"),
         })),
         "ledger" => ledger(&section),
+        "random" => Some(Policy::Random(Random)),
+        "weighted_random" => weighted_random(&section),
+        "round_robin" => {
+            Some(Policy::Alternate(Alternate { first: first(), flip_on_refusal: true }))
+        }
+        "weighted_round_robin" => weighted_round_robin(&section),
+        "sq" => sq(&section),
+        "jsq" => Some(least(&section, load(&section))),
+        "least_work" => Some(least(&section, Load::Work)),
+        "shortest_expected_delay" => Some(least(&section, Load::Delay)),
+        "jiq" => Some(Policy::Jiq(Jiq)),
         _ => theta(&section),
     };
     policy.filter(|_| scope.faults.len() == faults)
@@ -107,6 +154,60 @@ fn coin(section: &Section) -> Option<Policy> {
         return None;
     }
     Some(Policy::Coin(Coin { probabilities }))
+}
+
+fn weighted_random(section: &Section) -> Option<Policy> {
+    let weights = section.integers("weights")?;
+    let sum: u64 = weights.iter().sum();
+    let probabilities = weights.iter().map(|&weight| weight as f64 / sum as f64).collect();
+    Some(Policy::Coin(Coin { probabilities }))
+}
+
+fn weighted_round_robin(section: &Section) -> Option<Policy> {
+    let style = match section.choice("style") {
+        "interleaved" => Style::Interleaved,
+        _ => Style::Smooth,
+    };
+    let weights: Vec<u32> = section.integers("weights")?.iter().map(|&w| w as u32).collect();
+    let divisor = weights.iter().copied().fold(0, gcd).max(1);
+    let cycle: u64 = weights.iter().map(|weight| u64::from(weight / divisor)).sum();
+    if cycle > WeightedRoundRobin::MAX_CYCLE {
+        let most = WeightedRoundRobin::MAX_CYCLE;
+        let message = format!("`weights` make a cycle of {cycle} turns, of at most {most}");
+        section.refuse("weights", message);
+        return None;
+    }
+    Some(Policy::WeightedRoundRobin(WeightedRoundRobin { weights, style }))
+}
+
+fn load(section: &Section) -> Load {
+    match section.choice("load") {
+        "waiting" => Load::Waiting,
+        "work" => Load::Work,
+        "delay" => Load::Delay,
+        _ => Load::InSystem,
+    }
+}
+
+fn rank(section: &Section, load: Load) -> Rank {
+    let tie = match section.choice("tie") {
+        "first" => Tie::First,
+        "fastest" => Tie::Fastest,
+        _ => Tie::Random,
+    };
+    Rank { load, tie, full: section.choice("full") != "skip" }
+}
+
+fn least(section: &Section, load: Load) -> Policy {
+    Policy::Least(Least { rank: rank(section, load) })
+}
+
+fn sq(section: &Section) -> Option<Policy> {
+    let (d, memory) = (section.integer("d"), section.integer("memory"));
+    let (beta, replace) = (section.number("beta"), section.flag("replace"));
+    let rank = rank(section, load(section));
+    let (d, memory) = (d? as u32, memory? as u32);
+    Some(Policy::Sq(Sq { d, replace, memory, beta: beta?, rank }))
 }
 
 fn ledger(section: &Section) -> Option<Policy> {
@@ -296,7 +397,14 @@ mod tests {
 
     #[test]
     fn every_kind_of_the_catalog_is_decoded() {
-        MODELS.iter().for_each(|kind| decoded(&required(kind), model));
+        for kind in MODELS {
+            let either = match kind.name {
+                "supermarket" => ", servers: 3, arrivals: 9}",
+                _ => "}",
+            };
+            let text = required(kind);
+            decoded(&text.replace("}}", &format!("}}{either}")).replace("}}}", "}}"), model);
+        }
         for kind in POLICIES {
             let text = match kind.name {
                 "coin" => "coin: {probabilities: [0.25, 0.75]}".to_owned(),

@@ -1,7 +1,7 @@
 //! The check of all points, so that no point of a checked experiment can be wrong.
 
 use crate::design::Design;
-use crate::model::{Model, Response};
+use crate::model::{Model, System};
 use crate::policy::Policy;
 
 use super::Template;
@@ -13,7 +13,7 @@ use super::section::Scope;
 /// What all points together tell.
 #[derive(Default)]
 pub struct Whole {
-    pub responses: &'static [Response],
+    pub system: Option<&'static System>,
     /// Columns of the model with the most servers; none if no model could be decoded.
     pub columns: Vec<String>,
     servers: usize,
@@ -25,7 +25,7 @@ impl Whole {
     fn note(&mut self, model: &Model) {
         if model.servers() > self.servers {
             self.servers = model.servers();
-            (self.responses, self.columns) = (model.responses(), model.columns());
+            (self.system, self.columns) = (Some(model.system()), model.columns());
         }
     }
 }
@@ -92,9 +92,9 @@ fn check_policy(template: &Template, levels: &[usize], model: Option<&Model>, sc
     let axes = template.values(levels);
     let policy: Option<Policy> = decode::policy(Scope { axes: &axes, ..scope }, &template.node);
     if let (Some(policy), Some(model)) = (policy, model)
-        && let Err(message) = policy.check_servers(model.servers())
+        && let Err(message) = policy.check(model.offers())
     {
-        let help = "the model has a server for each item of `channels`";
+        let help = "fit the policy to the servers of the model";
         scope.faults.add(kind_at(&template.node), message, help.to_owned());
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! * Erlang B, loss of M/G/c/c: B(0) = 1, 1/B(k) = 1 + k/(a·B(k−1)).
 //! * Erlang C, waiting in M/M/c: C = c·B/(c − a(1 − B)); mean wait C/(cμ − λ).
+//! * M/M/c/K: p(n) = p(n − 1)·a/min(n, c) up to n = K.
 //! * M/M/1: mean number ρ/(1 − ρ), mean time in system 1/(μ − λ).
 //! * M/G/1, Pollaczek–Khinchine: mean wait λE\[S²\]/(2(1 − ρ)).
 //! * E_k/M/1: mean time in system 1/(μ(1 − σ)), σ the root in (0, 1) of σ = (kλ/(kλ + μ(1 − σ)))^k.
@@ -103,6 +104,93 @@ pub fn mmc_wait(arrival_rate: f64, service_rate: f64, servers: u32) -> Option<f6
     let capacity = f64::from(servers) * service_rate;
     stable_load(arrival_rate, capacity)?;
     Some(erlang_c(servers, arrival_rate / service_rate)? / (capacity - arrival_rate))
+}
+
+/// A queue M/M/c/K in the long run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueFigures {
+    /// Share of time with at least 1, 2, … jobs, as far as was asked for.
+    pub levels: Vec<f64>,
+    /// Mean number of jobs, those in service included.
+    pub jobs: f64,
+    /// Fraction of arrivals that find no room.
+    pub refused: f64,
+}
+
+/// Returns the figures of M/M/c/K, or of M/M/c without a `capacity`; `None` where there is no steady
+/// state, or more than 10 000 channels.
+///
+/// `offered` is a = λ/μ ≥ 0 in erlangs. The birth-and-death chain has p(n) = p(n − 1)·a/min(n, c).
+///
+/// ```
+/// use balancelab::theory::mmck;
+/// // M/M/1 at load 1/2, and with room for two.
+/// let queue = mmck(0.5, 1, None, 2).unwrap();
+/// assert!((queue.jobs - 1.0).abs() < 1e-15 && queue.levels == [0.5, 0.25]);
+/// let queue = mmck(0.5, 1, Some(2), 3).unwrap();
+/// assert!((queue.refused - 1.0 / 7.0).abs() < 1e-15 && queue.levels[2] == 0.0);
+/// ```
+pub fn mmck(
+    offered: f64,
+    channels: u32,
+    capacity: Option<u32>,
+    levels: usize,
+) -> Option<QueueFigures> {
+    const MAX_CHANNELS: u32 = 10_000;
+    let stable = stable_load(offered, f64::from(channels));
+    if channels == 0 || channels > MAX_CHANNELS || !offered.is_finite() || offered < 0.0 {
+        return None;
+    }
+    let load = offered / f64::from(channels);
+    let last = capacity.unwrap_or(u32::MAX).min(channels);
+    // Weights up to the last channel, relative to the greatest so far, lest they overflow.
+    let mut weights = vec![1.0];
+    for n in 1..=last {
+        let weight = weights[n as usize - 1] * offered / f64::from(n);
+        weights.push(weight);
+        if weight > 1e100 {
+            weights.iter_mut().for_each(|w| *w *= 1e-100);
+        }
+    }
+    let tip = weights[last as usize];
+    // Beyond, each is `load` times the one before, `more` of them: their sum, and that of their
+    // places beyond the last.
+    let (tail, places) = match capacity {
+        None => {
+            stable?;
+            (load / (1.0 - load), load / (1.0 - load).powi(2))
+        }
+        Some(capacity) => {
+            let mut sums = (0.0, 0.0);
+            let mut weight = 1.0;
+            for place in 1..=capacity.saturating_sub(last) {
+                weight *= load;
+                sums.0 += weight;
+                sums.1 += weight * f64::from(place);
+                if weight < 1e-300 {
+                    break;
+                }
+            }
+            sums
+        }
+    };
+    let all: f64 = weights.iter().sum::<f64>() + tip * tail;
+    let inner: f64 = weights.iter().enumerate().map(|(n, w)| n as f64 * w).sum();
+    let jobs = (inner + tip * (f64::from(last) * tail + places)) / all;
+    let share = |n: u32| match n {
+        n if n <= last => weights[n as usize] / all,
+        n if capacity.is_none_or(|capacity| n <= capacity) => {
+            tip * load.powi((n - last) as i32) / all
+        }
+        _ => 0.0,
+    };
+    let mut at_least = 1.0;
+    let levels = (0..levels as u32).map(|below| {
+        at_least -= share(below);
+        at_least.max(0.0)
+    });
+    let levels = levels.collect();
+    Some(QueueFigures { levels, jobs, refused: capacity.map_or(0.0, share) })
 }
 
 /// Returns the mean wait before service of M/G/1 [time units]; `None` unless λE\[S\] < 1.

@@ -179,6 +179,7 @@ fn slow(model: &LossRouter, policy: &Policy, streams: &StreamKey) -> Counts {
                 if run >= limit { 1 - wish } else { wish }
             }
             Policy::Ledger(_) => books.as_ref().unwrap().freest(now),
+            _ => unreachable!(),
         };
         counts.switches += u64::from(attempts.last().is_some_and(|&last| last != attempt));
         attempts.push(attempt);
@@ -230,6 +231,7 @@ fn slow(model: &LossRouter, policy: &Policy, streams: &StreamKey) -> Counts {
                 theta = theta.clamp(policy.clamp[0], policy.clamp[1]);
             }
             Policy::Ledger(_) => books.as_mut().unwrap().note(now, attempt, to),
+            _ => unreachable!(),
         }
     }
 }

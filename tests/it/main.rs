@@ -21,6 +21,7 @@ mod selection;
 mod shards;
 mod statistics;
 mod stopping;
+mod supermarket;
 mod sweeps;
 mod theory;
 mod theory_column;

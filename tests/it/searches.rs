@@ -28,7 +28,7 @@ const ALPHA: &str = "alpha: {log: [0.01, 1]}";
 fn searched(experiment: &Experiment, values: &[f64]) -> Option<(LossRouter, Policy)> {
     let point = experiment.design.point(0);
     let (model, policy) = experiment.searched(&experiment.optimize[0], &point, values)?;
-    let Model::LossRouter(model) = model;
+    let Model::LossRouter(model) = model else { return None };
     Some((model, policy))
 }
 
@@ -316,8 +316,10 @@ fn each_scenario_has_a_search_of_its_own() {
         scenarios.into_iter().zip([(1000.0, 0.2), (3000.0, 0.4)])
     {
         let point = experiment.design.point(first);
-        let (Model::LossRouter(model), policy) =
-            experiment.searched(search, &point, &[0.5]).unwrap();
+        let Some((Model::LossRouter(model), policy)) = experiment.searched(search, &point, &[0.5])
+        else {
+            panic!("another model")
+        };
         assert_eq!(model.horizon, horizon);
         // A field that moves with the model's goes on doing so.
         assert!(

@@ -3,8 +3,9 @@
 //! A replication is counted in periods: what comes before the first is the warm-up, and each
 //! period gives a row. A period's end resets the counts and leaves the system as it has become.
 
-use super::{LossRouter, Redirect, Warmup};
-use crate::policy::{Outcome, Policy, Router};
+use super::{LossRouter, Redirect};
+use crate::model::Warmup;
+use crate::policy::{Load, Loads, Outcome, Policy, RandomRouter, Router};
 use crate::rng::{AliasTable, Draw, Invalid, Pcg32, Role, Sampler, StreamKey, below};
 use crate::sim::{Channels, Failure, audit};
 use crate::stats::warmup::{BATCH, mser};
@@ -89,12 +90,17 @@ impl Compiled {
             Policy::Ledger(ledger) => {
                 self.route(ledger.router(&self.model.channels), streams, edges, note)
             }
+            Policy::Random(_) => self.route(RandomRouter, streams, edges, note),
+            Policy::WeightedRoundRobin(policy) => self.route(policy.router(), streams, edges, note),
+            Policy::Sq(sq) => self.route(sq.router(), streams, edges, note),
+            Policy::Least(least) => self.route(least.router(), streams, edges, note),
+            Policy::Jiq(jiq) => self.route(jiq.router(), streams, edges, note),
         }
     }
 
     fn route(
         &self,
-        router: impl Router,
+        router: impl for<'m> Router<Banks<'m>>,
         streams: &StreamKey,
         edges: &[f64],
         note: impl FnMut(&[Channels], f64),
@@ -111,6 +117,39 @@ impl Compiled {
     }
 }
 
+/// The servers, as a router may see them.
+struct Banks<'a> {
+    servers: Vec<Channels>,
+    /// Up to when jobs have left.
+    freed_by: f64,
+    model: &'a LossRouter,
+}
+
+impl Loads for Banks<'_> {
+    fn servers(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// Busy channels, since nothing waits.
+    fn load(&mut self, server: usize, load: Load) -> f64 {
+        let busy = self.servers[server].busy(self.freed_by) as f64;
+        match load {
+            Load::InSystem => busy,
+            Load::Delay => (busy + 1.0) / self.speed(server),
+            // No policy that asks for it is accepted.
+            Load::Waiting | Load::Work => 0.0,
+        }
+    }
+
+    fn is_full(&mut self, server: usize) -> bool {
+        !self.servers[server].has_room(self.freed_by)
+    }
+
+    fn speed(&self, server: usize) -> f64 {
+        f64::from(self.model.channels[server]) * self.model.speed(server)
+    }
+}
+
 /// Counts of a period.
 #[derive(Default)]
 struct Counts {
@@ -123,7 +162,7 @@ struct Counts {
 impl LossRouter {
     /// Simulates up to the last of the rising `edges`, and returns a row for each period between
     /// two; shows `note` the servers at each request, before it is routed.
-    fn simulate<D: Draw, R: Router>(
+    fn simulate<D: Draw, R: for<'m> Router<Banks<'m>>>(
         &self,
         (interarrival, service): (&D, &D),
         mut router: R,
@@ -135,8 +174,9 @@ impl LossRouter {
         let mut service_stream = streams.stream(Role::Service);
         let mut routing_stream = streams.stream(Role::Routing);
         let mut redirect_stream = streams.stream(Role::Redirect);
-        let mut servers: Vec<Channels> = self.channels.iter().map(|&n| Channels::new(n)).collect();
-        let pace: Vec<f64> = (0..servers.len()).map(|k| 1.0 / self.speed(k)).collect();
+        let servers = self.channels.iter().map(|&n| Channels::new(n)).collect();
+        let mut banks = Banks { servers, freed_by: 0.0, model: self };
+        let pace: Vec<f64> = (0..self.channels.len()).map(|k| 1.0 / self.speed(k)).collect();
         let horizon = edges[edges.len() - 1];
         let mut rows = Vec::with_capacity(edges.len() - 1);
         let mut counts = Counts::default();
@@ -161,10 +201,10 @@ impl LossRouter {
                 allowed -= counts.arrivals;
                 if passed > 0 {
                     let period = (edges[passed - 1], edge);
-                    rows.push(self.row(&counts, &servers, &router, period)?);
+                    rows.push(self.row(&counts, &banks.servers, &router, period)?);
                 }
                 counts = Counts::default();
-                servers.iter_mut().for_each(|server| server.restart(edge));
+                banks.servers.iter_mut().for_each(|server| server.restart(edge));
                 router.restart();
                 passed += 1;
                 edge = edges.get(passed).copied().unwrap_or(f64::INFINITY);
@@ -176,17 +216,19 @@ impl LossRouter {
                 return Err(Failure::TooManyArrivals { cap: self.max_arrivals });
             }
             counts.arrivals += 1;
-            note(&servers, now);
+            note(&banks.servers, now);
             let size = service.draw(&mut service_stream);
             let freed_by = if self.departure_first { now } else { now.next_down() };
-            let attempted = router.route(now, &mut routing_stream);
+            banks.freed_by = freed_by;
+            let attempted = router.route(now, &mut banks, &mut routing_stream);
+            let servers = &mut banks.servers;
             counts.switches += u64::from(last != attempted);
             last = attempted;
             let outcome = if servers[attempted].has_room(freed_by) {
                 servers[attempted].accept(now, now + size * pace[attempted]);
                 Outcome::Accepted
             } else {
-                match self.other(&servers, attempted, freed_by, &mut redirect_stream) {
+                match self.other(servers, attempted, freed_by, &mut redirect_stream) {
                     Some(other) => {
                         servers[other].accept(now, now + size * pace[other]);
                         counts.errors += 1;
@@ -207,7 +249,7 @@ impl LossRouter {
         &self,
         counts: &Counts,
         servers: &[Channels],
-        router: &impl Router,
+        router: &impl for<'m> Router<Banks<'m>>,
         (start, end): (f64, f64),
     ) -> Result<Vec<f64>, Failure> {
         let Counts { arrivals, errors, refusals, switches } = *counts;

@@ -1,6 +1,8 @@
 //! What theory says of a loss router, where it says something.
 
-use super::{LossRouter, RESPONSES, Redirect, Warmup};
+use super::{LossRouter, Redirect, SYSTEM};
+use crate::model::Warmup;
+use crate::model::values::Values;
 use crate::policy::Policy;
 use crate::rng::Distribution;
 use crate::theory::{LossNetwork, LossPolicy, LossRedirect, erlang_b};
@@ -10,15 +12,15 @@ use crate::theory::{LossNetwork, LossPolicy, LossRedirect, erlang_b};
 pub const THEORY: &str = "arrivals with exponential interarrival times; refusals_pct and \
     accepted_pct with exponential interarrival times, any service, equal speeds and redirection \
     (Erlang B of all channels together); every response but θ with exponential interarrival and \
-    service times under coin, trigger, alternate, and theta with alpha 0 and no limit on runs \
+    service times under coin, random, trigger, alternate, and theta with alpha 0 and no limit on runs \
     (the Markov chain of busy channels, solved exactly); none elsewhere";
 
 impl LossRouter {
     /// Returns a theoretical value per column, nothing where there is none.
     pub(in crate::model) fn theory(&self, policy: &Policy) -> Vec<Option<f64>> {
-        let mut values = Values { model: self, list: Vec::new() };
+        let mut values = Values::new(&SYSTEM, self.channels.len());
         let Distribution::Exponential { mean: interarrival } = self.interarrival else {
-            return values.list();
+            return values.columns();
         };
         if let Warmup::Time(start) = self.warmup {
             values.set("arrivals", 0, (self.horizon - start) / interarrival);
@@ -48,7 +50,7 @@ impl LossRouter {
                 values.set("utilisation", k, utilisation);
             }
         }
-        values.list()
+        values.columns()
     }
 
     /// Returns the chain of the scenario under a policy, where it is one.
@@ -73,7 +75,11 @@ impl LossRouter {
             Policy::Theta(theta) if theta.alpha == 0.0 && theta.max_run.is_none() => {
                 LossPolicy::Coin(vec![theta.start, 1.0 - theta.start])
             }
-            Policy::Theta(_) | Policy::Ledger(_) => return None,
+            Policy::Random(_) => {
+                let servers = self.channels.len();
+                LossPolicy::Coin(vec![1.0 / servers as f64; servers])
+            }
+            _ => return None,
         };
         let rates = (0..self.channels.len()).map(|k| self.speed(k) / service);
         Some(LossNetwork {
@@ -83,30 +89,5 @@ impl LossRouter {
             redirect,
             policy,
         })
-    }
-}
-
-/// Values by the names of responses.
-struct Values<'a> {
-    model: &'a LossRouter,
-    list: Vec<(&'static str, usize, f64)>,
-}
-
-impl Values<'_> {
-    fn set(&mut self, name: &'static str, server: usize, value: f64) {
-        self.list.retain(|&(other, k, _)| (other, k) != (name, server));
-        self.list.push((name, server, value));
-    }
-
-    fn list(&self) -> Vec<Option<f64>> {
-        let servers = self.model.channels.len();
-        RESPONSES
-            .iter()
-            .flat_map(|response| {
-                let count = if response.per_server { servers } else { 1 };
-                (0..count).map(move |k| (response.name, k))
-            })
-            .map(|key| self.list.iter().find(|&&(n, k, _)| (n, k) == key).map(|&(.., value)| value))
-            .collect()
     }
 }

@@ -4,11 +4,11 @@ use super::Distribution;
 use crate::rng::gamma::ln_gamma;
 
 impl Distribution {
-    /// Returns the exact mean of a checked distribution, for poisson with its truncation.
+    /// Returns the exact mean of a checked distribution, for poisson with its truncation; the same on every machine.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Deterministic { value } => *value,
-            Self::Poisson { mean } => mean / -(-mean).exp_m1(),
+            Self::Poisson { mean } => mean / -libm::expm1(-mean),
             Self::Exponential { mean }
             | Self::Geometric { mean }
             | Self::Erlang { mean, .. }
@@ -16,7 +16,7 @@ impl Distribution {
             | Self::Gamma { mean, .. } => *mean,
             Self::Hyperexponential { probabilities, means } => mix(probabilities, means),
             Self::Uniform { low, high } => low + (high - low) / 2.0,
-            Self::Weibull { shape, scale } => scale * ln_gamma(1.0 + 1.0 / shape).exp(),
+            Self::Weibull { shape, scale } => scale * libm::exp(ln_gamma(1.0 + 1.0 / shape)),
             Self::BoundedPareto { shape, low, high } => {
                 low * pareto_moment(*shape, high / low, 1.0)
             }
@@ -45,7 +45,7 @@ impl Distribution {
             Self::Uniform { low, high } => (high - low).powi(2) / 12.0,
             Self::Weibull { shape, .. } => {
                 let ratio = ln_gamma(1.0 + 2.0 / shape) - 2.0 * ln_gamma(1.0 + 1.0 / shape);
-                self.mean().powi(2) * ratio.exp_m1().max(0.0)
+                self.mean().powi(2) * libm::expm1(ratio).max(0.0)
             }
             Self::BoundedPareto { shape, low, high } => {
                 let [first, second] = [1.0, 2.0].map(|n| pareto_moment(*shape, high / low, n));
@@ -82,9 +82,9 @@ fn mix(probabilities: &[f64], values: &[f64]) -> f64 {
 /// Returns E[(X / low)ⁿ] of a bounded Pareto variable, g(shape − n) / g(shape) with
 /// g(s) = ∫ x^(−s − 1) dx over [1, high / low] = (1 − (high / low)^−s) / s.
 fn pareto_moment(shape: f64, ratio: f64, n: f64) -> f64 {
-    let span = ratio.ln();
+    let span = libm::log(ratio);
     let g = |s: f64| {
-        if s == 0.0 { span } else { -(-s * span).exp_m1() / s }
+        if s == 0.0 { span } else { -libm::expm1(-s * span) / s }
     };
     g(shape - n) / g(shape)
 }

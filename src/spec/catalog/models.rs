@@ -3,7 +3,9 @@
 use super::{Default, Field, Kind, MAX_WHOLE, POSITIVE, Takes};
 
 /// The systems that can be simulated.
-pub const MODELS: &[Kind] = &[Kind {
+pub const MODELS: &[Kind] = &[LOSS_ROUTER, SUPERMARKET];
+
+const LOSS_ROUTER: Kind = Kind {
     name: "loss_router",
     about: "servers of parallel channels without a queue behind a router that sees only whether \
             its last request was taken (I), redirected (J) or refused",
@@ -76,7 +78,95 @@ pub const MODELS: &[Kind] = &[Kind {
             about: "a replication with more requests is given up as failed",
         },
     ],
-}];
+};
+
+const SUPERMARKET: Kind = Kind {
+    name: "supermarket",
+    about: "parallel queues, each served first come, first served, behind a dispatcher",
+    fields: &[
+        Field {
+            name: "servers",
+            takes: Takes::Integer { min: 1, max: 1_000_000 },
+            default: Default::Absent,
+            unit: "servers",
+            about: "number of equal servers of speed 1; either this or `speeds`",
+        },
+        Field {
+            name: "speeds",
+            takes: Takes::Numbers { min_len: 1, min: 0.0, max: f64::MAX, above: true },
+            default: Default::Absent,
+            unit: "size/time",
+            about: "speed of each server's channels, by which the sizes of its jobs are divided",
+        },
+        Field {
+            name: "servers_per_queue",
+            takes: Takes::Integer { min: 1, max: 1_000_000 },
+            default: Default::Integer(1),
+            unit: "channels",
+            about: "channels of each server, which serve its queue together",
+        },
+        Field {
+            name: "capacity",
+            takes: Takes::Integer { min: 1, max: 1_000_000_000 },
+            default: Default::Absent,
+            unit: "jobs",
+            about: "most jobs in each server, those in service included; a job sent to a full one is \
+                    lost; any number where left out",
+        },
+        Field {
+            name: "interarrival",
+            takes: Takes::Distribution,
+            default: Default::Required,
+            unit: "time",
+            about: "time between two arrivals at the dispatcher",
+        },
+        Field {
+            name: "load",
+            takes: POSITIVE,
+            default: Default::Absent,
+            unit: "share",
+            about: "work that arrives over what all servers can do: the times between arrivals are \
+                    stretched to it; they stay as they are where left out",
+        },
+        Field {
+            name: "service",
+            takes: Takes::Distribution,
+            default: Default::Required,
+            unit: "time",
+            about: "size of a job: its service time at speed 1",
+        },
+        Field {
+            name: "horizon",
+            takes: POSITIVE,
+            default: Default::Absent,
+            unit: "time",
+            about: "end of a replication, which starts empty at 0; either this or `arrivals`",
+        },
+        Field {
+            name: "arrivals",
+            takes: Takes::Integer { min: 1, max: MAX_WHOLE },
+            default: Default::Absent,
+            unit: "jobs",
+            about: "number of arrivals in a replication, those of the warm-up included",
+        },
+        Field {
+            name: "warmup",
+            takes: Takes::Warmup,
+            default: Default::Number(0.0),
+            unit: "time",
+            about: "what isn't counted at the start: up to a time, up to an arrival \
+                    ({arrivals: 1000}), or up to where MSER-5 finds that the number of jobs has \
+                    settled (auto)",
+        },
+        Field {
+            name: "max_arrivals",
+            takes: Takes::Integer { min: 1, max: MAX_WHOLE },
+            default: Default::Integer(1_000_000_000),
+            unit: "jobs",
+            about: "a replication with more arrivals is given up as failed",
+        },
+    ],
+};
 
 /// A warm-up by arrivals.
 pub const WARMUP: Kind = Kind {

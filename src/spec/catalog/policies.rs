@@ -17,6 +17,37 @@ const LABEL: Field = Field {
     about: "name of the entry in results; the policy's own name where left out",
 };
 
+const TIE: Field = Field {
+    name: "tie",
+    takes: Takes::Choice(&["random", "first", "fastest"]),
+    default: Default::Text("random"),
+    unit: "",
+    about: "who gets the job where loads are equal: each equally likely, the first of them, or the \
+            fastest",
+};
+const FULL: Field = Field {
+    name: "full",
+    takes: Takes::Choice(&["candidate", "skip"]),
+    default: Default::Text("candidate"),
+    unit: "",
+    about: "whether a server without room may get the job where others looked at have room",
+};
+const LOAD: Field = Field {
+    name: "load",
+    takes: Takes::Choice(&["in_system", "waiting", "work", "delay"]),
+    default: Default::Text("in_system"),
+    unit: "",
+    about: "what is compared: jobs in the server; jobs that wait; work left; or the delay to be \
+            expected, jobs and one more over the speed",
+};
+const WEIGHTS: Field = Field {
+    name: "weights",
+    takes: Takes::Integers { min_len: 1, min: 1, max: 1_000_000 },
+    default: Default::Required,
+    unit: "",
+    about: "weight of each server, in proportion to which it gets jobs",
+};
+
 /// The policies that can be compared.
 pub const POLICIES: &[Kind] = &[
     Kind {
@@ -134,6 +165,91 @@ pub const POLICIES: &[Kind] = &[
             },
             LABEL,
         ],
+    },
+    Kind { name: "random", about: "any server, each equally likely", fields: &[LABEL] },
+    Kind {
+        name: "weighted_random",
+        about: "any server, in proportion to weights",
+        fields: &[WEIGHTS, LABEL],
+    },
+    Kind {
+        name: "round_robin",
+        about: "each job to the server after that of the job before, cyclically",
+        fields: &[FIRST, LABEL],
+    },
+    Kind {
+        name: "weighted_round_robin",
+        about: "servers in turn, in proportion to weights",
+        fields: &[
+            WEIGHTS,
+            Field {
+                name: "style",
+                takes: Takes::Choice(&["smooth", "interleaved"]),
+                default: Default::Text("smooth"),
+                unit: "",
+                about: "order of the turns: spread as evenly as can be (as nginx), or in rounds at \
+                        falling thresholds of the weight (as LVS)",
+            },
+            LABEL,
+        ],
+    },
+    Kind {
+        name: "sq",
+        about: "the least loaded of d servers drawn at random: the power of d choices",
+        fields: &[
+            Field {
+                name: "d",
+                takes: Takes::Integer { min: 1, max: 1_000_000 },
+                default: Default::Integer(2),
+                unit: "servers",
+                about: "servers drawn",
+            },
+            Field {
+                name: "replace",
+                takes: Takes::Flag,
+                default: Default::Flag(false),
+                unit: "",
+                about: "whether a server may be drawn twice",
+            },
+            Field {
+                name: "memory",
+                takes: Takes::Integer { min: 0, max: 1000 },
+                default: Default::Integer(0),
+                unit: "servers",
+                about: "servers looked at besides: the least loaded of those looked at before",
+            },
+            Field {
+                name: "beta",
+                takes: PROBABILITY,
+                default: Default::Number(1.0),
+                unit: "probability",
+                about: "probability that a job gets d choices; else it gets one",
+            },
+            LOAD,
+            TIE,
+            FULL,
+            LABEL,
+        ],
+    },
+    Kind {
+        name: "jsq",
+        about: "the least loaded of all servers: join the shortest queue",
+        fields: &[LOAD, TIE, FULL, LABEL],
+    },
+    Kind {
+        name: "least_work",
+        about: "the server with the least work left, of all",
+        fields: &[TIE, FULL, LABEL],
+    },
+    Kind {
+        name: "shortest_expected_delay",
+        about: "the server where jobs and one more, over the speed, are least, of all",
+        fields: &[TIE, FULL, LABEL],
+    },
+    Kind {
+        name: "jiq",
+        about: "join idle queue: an idle server, each equally likely; any server where none is",
+        fields: &[LABEL],
     },
 ];
 

@@ -74,9 +74,9 @@ pub(super) fn check(map: &Section, search: &Optimize, ats: &[At], around: &Surro
         let points = corners.points(false, false);
         let fine = corners.fit("policy", &points, &place, &|trees, scope| {
             let policy = decode::policy(Scope { axes: &axes, ..scope }, &trees.policy);
-            let servers = policy.map(|policy| policy.check_servers(model.servers()));
+            let servers = policy.map(|policy| policy.check(model.offers()));
             if let Some(Err(message)) = servers {
-                let help = "the model has a server for each item of `channels`";
+                let help = "fit the policy to the servers of the model";
                 scope.faults.add(kind_at(&trees.policy), message, help.to_owned());
             }
         });

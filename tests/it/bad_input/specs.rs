@@ -42,7 +42,7 @@ fn keys_that_are_unknown_missing_or_twice_there() {
 fn names_that_nothing_has() {
     swap("unknown_model", "loss_router", "loss_rooter");
     swap("unknown_policy", "- trigger", "- triger");
-    swap("unknown_policy_far", "- trigger", "- round_robin");
+    swap("unknown_policy_far", "- trigger", "- bandit");
     swap("unknown_distribution", SERVICE, "service: {poison: 80}");
     swap("unknown_rule", THETA, "theta: {rule: k, alpha: 0.01}");
     swap("unknown_redirect", "horizon: 1000", "horizon: 1000\n    redirect: nxt");

@@ -185,7 +185,9 @@ fn got(experiment: &Experiment) -> Vec<Vec<f64>> {
     };
     let point = |index| {
         let point = experiment.design.point(index);
-        let Model::LossRouter(model) = experiment.model(&point).unwrap();
+        let Model::LossRouter(model) = experiment.model(&point).unwrap() else {
+            panic!("another model")
+        };
         let mut values = vec![poisson(&model.interarrival), poisson(&model.service), model.horizon];
         match experiment.policy(&point).unwrap() {
             Policy::Theta(theta) => values.extend([theta.alpha, theta.start]),

@@ -20,7 +20,9 @@ fn set(overrides: &[&str]) -> Experiment {
 
 fn model(overrides: &[&str]) -> balancelab::model::LossRouter {
     let experiment = set(overrides);
-    let Model::LossRouter(model) = experiment.model(&experiment.design.point(0)).unwrap();
+    let Model::LossRouter(model) = experiment.model(&experiment.design.point(0)).unwrap() else {
+        panic!("another model")
+    };
     model
 }
 

@@ -31,7 +31,10 @@ fn axes_that_share_a_name_move_together_within_the_model() {
     let means: Vec<(f64, f64)> = (0..experiment.points())
         .map(|index| {
             let balancelab::model::Model::LossRouter(model) =
-                experiment.model(&experiment.design.point(index)).unwrap();
+                experiment.model(&experiment.design.point(index)).unwrap()
+            else {
+                panic!("another model")
+            };
             (poisson(&model.interarrival), poisson(&model.service))
         })
         .collect();
@@ -147,7 +150,9 @@ fn axes_that_share_a_name_move_together_between_model_and_policy() {
     assert_eq!(drop.points(), 6);
     for index in 0..experiment.points() {
         let point = experiment.design.point(index);
-        let balancelab::model::Model::LossRouter(model) = experiment.model(&point).unwrap();
+        let balancelab::model::Model::LossRouter(model) = experiment.model(&point).unwrap() else {
+            panic!("another model")
+        };
         if let Policy::Theta(theta) = experiment.policy(&point).unwrap() {
             let position = model.horizon as usize / 1000 - 1;
             assert_eq!(theta.alpha, [0.1, 0.2, 0.3][position]);

@@ -1,0 +1,173 @@
+//! The supermarket: parallel queues behind a dispatcher.
+//!
+//! A job joins the queue that the policy names and stays there; queues are served first come, first
+//! served, by one or more channels each. Sources: N. D. Vvedenskaya, R. L. Dobrushin,
+//! F. I. Karpelevich (1996) and M. Mitzenmacher (2001) for the power of two choices, Y. Lu and others
+//! (2011) for join-idle-queue.
+//!
+//! The size of a job is drawn when it arrives, and each role has its own stream, so all policies of a
+//! scenario meet the same jobs. At equal times departures come before arrivals.
+
+use crate::rng::Distribution;
+use crate::stats::Good;
+
+use super::{Columns, Response, System, Warmup};
+
+mod kernel;
+mod theory;
+
+pub use kernel::Compiled;
+
+/// The supermarket among the systems.
+pub const SYSTEM: System =
+    System { name: "supermarket", responses: RESPONSES, theory: theory::THEORY };
+
+/// How much of traffic a replication is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Length {
+    /// Up to this time [time units]; an arrival at that very time still counts.
+    Time(f64),
+    /// Up to this arrival.
+    Arrivals(u64),
+}
+
+/// A scenario of the supermarket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Supermarket {
+    /// Speed of each server's channels, by which sizes are divided [size/time].
+    pub speeds: Vec<f64>,
+    /// Channels of each server.
+    pub channels: u32,
+    /// Most jobs in each server, those in service included; none is any number.
+    pub capacity: Option<u32>,
+    /// Time between arrivals [time units].
+    pub interarrival: Distribution,
+    /// What all servers together are to be loaded with, to which the times between arrivals are
+    /// stretched; none leaves them as they are.
+    pub load: Option<f64>,
+    /// Size of a job: its service time at speed 1 [time units].
+    pub service: Distribution,
+    pub length: Length,
+    /// What isn't counted at the start of a replication, though it leaves the system as it is.
+    pub warmup: Warmup,
+    /// Arrivals after which a replication is given up as failed.
+    pub max_arrivals: u64,
+}
+
+/// Shares of jobs for which there is a sojourn time that they don't exceed.
+const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+/// Queue lengths i for which the share of time with at least i jobs is a response.
+const LEVELS: usize = 10;
+
+const fn response(
+    name: &'static str,
+    unit: &'static str,
+    good: Option<Good>,
+    about: &'static str,
+) -> Response {
+    Response { name, columns: Columns::One, unit, about, good, headline: false }
+}
+
+/// What the supermarket measures, in the order of its columns.
+#[rustfmt::skip]
+const RESPONSES: &[Response] = &[
+    response("arrivals", "jobs", None, "jobs counted"),
+    Response { headline: true, ..response("sojourn_time", "time", Some(Good::Less), "mean time from arrival to departure of the jobs counted and taken in") },
+    response("sojourn_sd", "time", Some(Good::Less), "standard deviation of those times"),
+    Response { headline: true, ..response("waiting_time", "time", Some(Good::Less), "mean time from arrival to the start of service") },
+    response("waiting_sd", "time", Some(Good::Less), "standard deviation of those times"),
+    Response { headline: true, ..response("refusals_pct", "% of arrivals", Some(Good::Less), "jobs sent to a server without room, which are lost") },
+    response("sojourn_p50", "time", Some(Good::Less), "median of the times from arrival to departure, to half a percent or a thousandth of a mean service time"),
+    response("sojourn_p90", "time", Some(Good::Less), "what 90% of those times don't exceed, as exactly"),
+    response("sojourn_p99", "time", Some(Good::Less), "what 99% of those times don't exceed, as exactly"),
+    response("sojourn_p999", "time", Some(Good::Less), "what 99.9% of those times don't exceed, as exactly"),
+    response("jobs_per_server", "jobs", Some(Good::Less), "time average of the jobs in a server, over all servers"),
+    Response { columns: Columns::Levels(LEVELS), ..response("queue_ge", "share", Some(Good::Less), "share of time that a server has at least so many jobs, over all servers") },
+    response("utilisation", "share", None, "time average of the busy channels over the channels, of all servers"),
+    response("utilisation_sd", "share", Some(Good::Less), "standard deviation of the servers' own utilisations: the imbalance of work"),
+    response("messages_per_job", "messages", Some(Good::Less), "messages between dispatcher and servers for a job, beside the job itself: request and reply for each server looked at, or one for each report of an idle server"),
+    response("counted_from", "time", None, "end of the warm-up"),
+];
+
+impl Supermarket {
+    /// Returns the canonical text of everything that bears on a replication's traffic and fate.
+    ///
+    /// Fields that a later version adds must be left out at their default, so that the streams of
+    /// existing specs stay what they are.
+    pub fn identity(&self) -> String {
+        let mut text = match self.speeds.iter().all(|&speed| speed == 1.0) {
+            true => format!("supermarket servers={}", self.speeds.len()),
+            false => format!("supermarket speeds={:?}", self.speeds),
+        };
+        let (interarrival, service) = (self.interarrival.identity(), self.service.identity());
+        text += &format!(" interarrival={interarrival} service={service} {:?}", self.length);
+        if let Some(load) = self.load {
+            text += &format!(" load={load:?}");
+        }
+        if self.channels != 1 {
+            text += &format!(" channels={}", self.channels);
+        }
+        if let Some(capacity) = self.capacity {
+            text += &format!(" capacity={capacity}");
+        }
+        text
+    }
+
+    /// Returns the mean time between arrivals [time units].
+    pub fn mean_interarrival(&self) -> f64 {
+        match self.load {
+            Some(load) => self.service.mean() / (load * self.speed()),
+            None => self.interarrival.mean(),
+        }
+    }
+
+    /// Returns the speed of all channels together [size/time].
+    fn speed(&self) -> f64 {
+        self.speeds.iter().sum::<f64>() * f64::from(self.channels)
+    }
+
+    /// Returns the load of all servers together: the work that comes over what they can do.
+    pub fn offered(&self) -> f64 {
+        self.load.unwrap_or_else(|| self.service.mean() / (self.interarrival.mean() * self.speed()))
+    }
+
+    pub fn expected_arrivals(&self) -> f64 {
+        match self.length {
+            Length::Time(horizon) => horizon / self.mean_interarrival(),
+            Length::Arrivals(n) => n as f64,
+        }
+    }
+
+    pub fn check(&self) -> Result<(), String> {
+        let expected = self.expected_arrivals();
+        let (warm, of) = match (self.warmup, self.length) {
+            (Warmup::Time(time), Length::Time(horizon)) => (time, horizon),
+            (Warmup::Time(time), Length::Arrivals(n)) => {
+                (time, n as f64 * self.mean_interarrival())
+            }
+            (Warmup::Arrivals(n), _) => (n as f64, expected),
+            (Warmup::Auto, _) => (0.0, f64::INFINITY),
+        };
+        if warm >= of {
+            return Err(format!(
+                "`warmup` of {warm} leaves nothing of a replication of {of} to count; shorten it or \
+                 lengthen the replication"
+            ));
+        }
+        if expected > self.max_arrivals as f64 {
+            return Err(format!(
+                "a replication expects {expected:.3e} arrivals, more than `max_arrivals: {}`; shorten \
+                 it or raise the cap",
+                self.max_arrivals
+            ));
+        }
+        let offered = self.offered();
+        if offered >= 1.0 && self.capacity.is_none() && matches!(self.length, Length::Arrivals(_)) {
+            return Err(format!(
+                "unstable: the load is {offered:.6}, so there is no steady state; take it below 1, \
+                 give servers a `capacity`, or study the transient up to a `horizon`"
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! What theory says of a supermarket, where it says something.
+
+use super::{LEVELS, Length, QUANTILES, SYSTEM, Supermarket};
+use crate::model::Warmup;
+use crate::model::values::Values;
+use crate::policy::{Load, Policy, Sq, Tie};
+use crate::rng::Distribution;
+use crate::theory::{
+    Choice, ekm1_sojourn, few_servers, mean_field, mg1_wait, mmck, refined_mean_field, stable_load,
+};
+
+/// What theory covers, and under which assumptions; the values are those of the long run, which a
+/// replication that starts empty approaches like its warm-up over its length.
+pub const THEORY: &str = "messages_per_job of sq without memory and of jsq; and, with exponential \
+    interarrival times: random (and sq of one choice) and coin (each server a queue of its own, M/M/c or M/M/c/K with \
+    exponential service, mean times of M/G/1 with any other and one channel); and, with exponential \
+    service and one channel too: round_robin without capacity and with equal speeds (E_N/M/1); sq, \
+    jsq and jiq with equal speeds, exactly for two or three servers (the Markov chain of queue \
+    lengths, if it has at most 10 000 states) and else, for sq without capacity, by the mean field and its correction of order \
+    1/servers, as long as that is below 3%: it is off by the order of 1/servers²; none elsewhere";
+
+/// Greatest correction of the mean field, as a share of it, with which it is given.
+const SMALL: f64 = 0.03;
+/// Most servers for which the chain is solved.
+const FEW: usize = 3;
+
+impl Supermarket {
+    /// Returns a theoretical value per column, nothing where there is none.
+    pub(in crate::model) fn theory(&self, policy: &Policy) -> Vec<Option<f64>> {
+        let servers = self.speeds.len();
+        let mut values = Values::new(&SYSTEM, servers);
+        match policy {
+            Policy::Sq(Sq { d, memory: 0, beta, .. }) => {
+                values.set("messages_per_job", 0, 2.0 * f64::from(*d) * beta);
+            }
+            Policy::Least(_) => values.set("messages_per_job", 0, 2.0 * servers as f64),
+            _ => {}
+        }
+        if let (Warmup::Arrivals(from), Length::Arrivals(to)) = (self.warmup, self.length) {
+            values.set("arrivals", 0, to as f64 - from as f64);
+        }
+        if let Distribution::Exponential { .. } = self.interarrival {
+            let rate = 1.0 / self.mean_interarrival();
+            if let (Warmup::Time(from), Length::Time(to)) = (self.warmup, self.length) {
+                values.set("arrivals", 0, (to - from) * rate);
+                values.set("counted_from", 0, from);
+            }
+            self.long_run(policy, rate, &mut values);
+        }
+        values.columns()
+    }
+
+    /// Sets what holds in the long run under Poisson arrivals of a rate.
+    fn long_run(&self, policy: &Policy, rate: f64, values: &mut Values) {
+        let servers = self.speeds.len();
+        let equal = self.speeds.iter().all(|&speed| speed == self.speeds[0]);
+        let exponential = matches!(self.service, Distribution::Exponential { .. });
+        let shares = match policy {
+            Policy::Random(_) | Policy::Sq(Sq { d: 1, memory: 0, .. }) => {
+                Some(vec![1.0 / servers as f64; servers])
+            }
+            Policy::Coin(coin) => Some(coin.probabilities.clone()),
+            _ => None,
+        };
+        if let Some(shares) = shares {
+            match exponential {
+                true => self.split_exponential(&shares, rate, values),
+                false => self.split_general(&shares, rate, values),
+            };
+        } else if exponential && equal && self.channels == 1 {
+            match policy {
+                Policy::Alternate(_) if self.capacity.is_none() => self.in_turns(rate, values),
+                _ => self.exchangeable(policy, rate, values),
+            };
+        }
+    }
+
+    /// Each server gets a share of a Poisson stream, and serves exponential times.
+    fn split_exponential(&self, shares: &[f64], rate: f64, values: &mut Values) -> Option<()> {
+        let size = self.service.mean();
+        let servers = shares.len() as f64;
+        let (mut jobs, mut refused, mut busy) = (0.0, 0.0, 0.0);
+        let mut levels = [0.0; LEVELS];
+        for (&speed, &share) in self.speeds.iter().zip(shares) {
+            let offered = rate * share * size / speed;
+            let queue = mmck(offered, self.channels, self.capacity, LEVELS)?;
+            jobs += queue.jobs / servers;
+            refused += share * queue.refused;
+            busy += offered * (1.0 - queue.refused) / f64::from(self.channels) / servers;
+            levels.iter_mut().zip(&queue.levels).for_each(|(sum, level)| *sum += level / servers);
+        }
+        self.set_jobs(values, (jobs, &levels, refused, busy), rate);
+        let [speed, others @ ..] = &*self.speeds else { return None };
+        let alike = others.iter().all(|other| other == speed)
+            && shares.iter().all(|share| *share == shares[0]);
+        if alike && self.channels == 1 && self.capacity.is_none() {
+            // Sojourn times are exponential, and waiting times so but for those that are 0.
+            let sojourn = size / speed / (1.0 - busy);
+            self.exponential_sojourn(sojourn, values);
+            values.set("waiting_sd", 0, sojourn * (busy * (2.0 - busy)).sqrt());
+        }
+        Some(())
+    }
+
+    /// Each server gets a share of a Poisson stream, and serves any times with a single channel.
+    fn split_general(&self, shares: &[f64], rate: f64, values: &mut Values) -> Option<()> {
+        if self.channels != 1 || self.capacity.is_some() {
+            return None;
+        }
+        let (mean, variance) = (self.service.mean(), self.service.variance());
+        let servers = shares.len() as f64;
+        let (mut wait, mut service, mut busy) = (0.0, 0.0, 0.0);
+        for (&speed, &share) in self.speeds.iter().zip(shares) {
+            let (mean, second) = (mean / speed, (variance + mean * mean) / (speed * speed));
+            wait += share * mg1_wait(rate * share, mean, second)?;
+            service += share * mean;
+            busy += stable_load(rate * share * mean, 1.0)? / servers;
+        }
+        values.set("waiting_time", 0, wait);
+        values.set("sojourn_time", 0, wait + service);
+        values.set("jobs_per_server", 0, rate * (wait + service) / servers);
+        values.set("queue_ge", 0, busy);
+        values.set("utilisation", 0, busy);
+        values.set("refusals_pct", 0, 0.0);
+        Some(())
+    }
+
+    /// Every server gets each N-th job: E_N/M/1 (L. Kleinrock 1975, ch. 6), where an arrival finds n
+    /// jobs with (1 − σ)σⁿ.
+    fn in_turns(&self, rate: f64, values: &mut Values) -> Option<()> {
+        let servers = self.speeds.len();
+        let (rate, service) = (rate / servers as f64, self.service.mean() / self.speeds[0]);
+        let sojourn = ekm1_sojourn(servers as u32, rate, 1.0 / service)?;
+        let (busy, sigma) = (rate * service, 1.0 - service / sojourn);
+        values.set("sojourn_time", 0, sojourn);
+        self.exponential_sojourn(sojourn, values);
+        values.set("waiting_time", 0, sojourn - service);
+        values.set("waiting_sd", 0, sojourn * (sigma * (2.0 - sigma)).sqrt());
+        values.set("refusals_pct", 0, 0.0);
+        values.set("jobs_per_server", 0, rate * sojourn);
+        values.set("utilisation", 0, busy);
+        for level in 0..LEVELS {
+            values.set("queue_ge", level, busy * sigma.powi(level as i32));
+        }
+        Some(())
+    }
+
+    /// Sojourn times are exponential.
+    fn exponential_sojourn(&self, mean: f64, values: &mut Values) {
+        values.set("sojourn_sd", 0, mean);
+        let names = ["sojourn_p50", "sojourn_p90", "sojourn_p99", "sojourn_p999"];
+        for (name, share) in names.into_iter().zip(QUANTILES) {
+            values.set(name, 0, -mean * libm::log1p(-share));
+        }
+    }
+
+    /// Servers that are equal, and are chosen by their queues alone.
+    fn exchangeable(&self, policy: &Policy, rate: f64, values: &mut Values) -> Option<()> {
+        let servers = self.speeds.len();
+        let least = |d: u32, replace: bool, load: Load, tie: Tie| match (load, tie) {
+            (Load::InSystem | Load::Delay, _) => Some(Choice::Least { d, replace, waiting: false }),
+            // An idle server and one with a single job are equal, but not in what becomes of them.
+            (Load::Waiting, Tie::Random) => Some(Choice::Least { d, replace, waiting: true }),
+            _ => None,
+        };
+        let choice = match policy {
+            Policy::Sq(Sq { d, replace, memory: 0, beta: 1.0, rank }) => {
+                least(*d, *replace, rank.load, rank.tie)?
+            }
+            Policy::Least(policy) => {
+                least(servers as u32, false, policy.rank.load, policy.rank.tie)?
+            }
+            Policy::Jiq(_) => Choice::Idle,
+            _ => return None,
+        };
+        let load = rate * self.service.mean() / self.speeds[0] / servers as f64;
+        if self.capacity.is_none() {
+            stable_load(load, 1.0)?;
+        }
+        let exact = match servers <= FEW {
+            true => few_servers(load, choice, servers as u32, self.capacity).ok(),
+            false => None,
+        };
+        let Some(levels) = exact else { return self.many(choice, load, rate, values) };
+        let busy = levels.first().copied().unwrap_or(0.0);
+        // What servers do is what comes and is not refused.
+        let refused = if self.capacity.is_some() { 1.0 - busy / load } else { 0.0 };
+        let mut shown = [0.0; LEVELS];
+        shown.iter_mut().zip(&levels).for_each(|(shown, level)| *shown = *level);
+        self.set_jobs(values, (levels.iter().sum(), &shown, refused, busy), rate);
+        Some(())
+    }
+
+    /// Many equal servers under d choices: the mean field, corrected.
+    fn many(&self, choice: Choice, load: f64, rate: f64, values: &mut Values) -> Option<()> {
+        let Choice::Least { d, replace, waiting: false } = choice else { return None };
+        let servers = self.speeds.len() as u32;
+        if self.capacity.is_some() || d >= servers {
+            return None;
+        }
+        let point = mean_field(load, d)?;
+        let levels = refined_mean_field(load, d, replace, servers)?;
+        let is_small = |refined: f64, point: f64| (refined - point).abs() <= SMALL * point;
+        let jobs: f64 = levels.iter().sum();
+        if is_small(jobs, point.iter().sum()) {
+            let sojourn = jobs * f64::from(servers) / rate;
+            values.set("sojourn_time", 0, sojourn);
+            values.set("waiting_time", 0, sojourn - self.service.mean() / self.speeds[0]);
+            values.set("jobs_per_server", 0, jobs);
+        }
+        for (at, (&refined, &point)) in levels.iter().zip(&point).take(LEVELS).enumerate() {
+            if is_small(refined, point) {
+                values.set("queue_ge", at, refined);
+            }
+        }
+        values.set("utilisation", 0, load);
+        values.set("refusals_pct", 0, 0.0);
+        Some(())
+    }
+
+    /// Sets the values that follow from jobs a server, levels, the fraction refused, and utilisation.
+    fn set_jobs(
+        &self,
+        values: &mut Values,
+        (jobs, levels, refused, busy): (f64, &[f64; LEVELS], f64, f64),
+        rate: f64,
+    ) {
+        let servers = self.speeds.len() as f64;
+        // Little's law.
+        let taken = rate * (1.0 - refused);
+        values.set("sojourn_time", 0, jobs * servers / taken);
+        let in_service = busy * servers * f64::from(self.channels);
+        values.set("waiting_time", 0, (jobs * servers - in_service) / taken);
+        values.set("refusals_pct", 0, 100.0 * refused);
+        values.set("jobs_per_server", 0, jobs);
+        values.set("utilisation", 0, busy);
+        levels.iter().enumerate().for_each(|(at, &level)| values.set("queue_ge", at, level));
+    }
+}

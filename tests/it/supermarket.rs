@@ -1,0 +1,276 @@
+//! The supermarket: queues against theory, against another kernel, and by hand.
+
+use balancelab::engine::Case;
+use balancelab::model::{Length, LossRouter, Model, Redirect, Supermarket, Warmup};
+use balancelab::policy::{
+    Alternate, Coin, Least, Load, Policy, Random, Rank, Rule, Sq, Theta, Tie, Trigger,
+};
+use balancelab::rng::{Distribution, StreamKey};
+use balancelab::stats::Moments;
+
+use crate::program::Place;
+
+fn experiment(text: &str) -> balancelab::spec::Experiment {
+    let read = |path: &str| Err(format!("{path} is not there"));
+    balancelab::spec::load("spec", text.to_owned(), &[], &read)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Compares the mean of every column with its theoretical value; returns how many there were.
+fn compare(text: &str) -> usize {
+    let experiment = experiment(text);
+    let replications = experiment.replications.checkpoints()[0];
+    let mut compared = 0;
+    for point in 0..experiment.points() {
+        let case = Case::new(&experiment, point).unwrap();
+        let mut moments = vec![Moments::default(); experiment.columns.len()];
+        for replication in 0..replications {
+            let values = case.replicate(replication).unwrap();
+            moments.iter_mut().zip(values).for_each(|(all, value)| all.push(value));
+        }
+        for ((moments, theory), name) in moments.iter().zip(case.theory()).zip(&experiment.columns)
+        {
+            let Some(theory) = theory else { continue };
+            let mean = moments.mean().unwrap();
+            let spread = moments.se().unwrap();
+            // Rare levels are no normal variable; and sums have rounding.
+            if theory > 1e-4 || !name.starts_with("queue_ge") {
+                let label = &experiment.labels[experiment.design.point(point).policy];
+                let z = (mean - theory) / spread;
+                // Quantiles are those of bins.
+                let bin = if name.starts_with("sojourn_p") { 0.005 * theory } else { 1e-9 };
+                let equal = (mean - theory).abs() < bin;
+                assert!(z.abs() < 4.0 || equal, "{label} {name}: {mean} {theory} {z}");
+                compared += 1;
+            }
+        }
+    }
+    compared
+}
+
+/// Every policy that theory knows, on few servers and on many, in every column.
+#[test]
+fn queues_agree_with_theory() {
+    let spec = |model: &str, policies: &str| {
+        format!(
+            "{{name: t, seed: 3, replications: 40, policies: {policies}, model: {{supermarket: {{
+            interarrival: {{exponential: 1}}, warmup: {{arrivals: 10_000}}, arrivals: 50_000,
+            {model}}}}}}}"
+        )
+    };
+    let exponential = "service: {exponential: 2}";
+    let all = "[sq, sq: {label: r, replace: true}, random, round_robin, jsq, jiq,
+        jsq: {label: w, load: waiting}, shortest_expected_delay]";
+    for servers in [2, 3] {
+        for load in [0.5, 0.8] {
+            let model = format!("servers: {servers}, load: {load}, {exponential}");
+            let columns = compare(&spec(&model, all));
+            assert!(columns > 40, "{columns}");
+        }
+    }
+    // Losses.
+    let all =
+        "[sq, sq: {label: r, replace: true}, random, jsq, jiq, jsq: {label: w, load: waiting}]";
+    for (capacity, load) in [(1, 0.9), (3, 1.5)] {
+        let model = format!("servers: 2, load: {load}, capacity: {capacity}, {exponential}");
+        let columns = compare(&spec(&model, all));
+        assert!(columns > 40, "{columns}");
+    }
+    // Queues of their own.
+    let split = "[random, weighted_random: {weights: [3, 2, 1]}]";
+    for model in [
+        "speeds: [3, 2, 1], load: 0.6, servers_per_queue: 1",
+        "speeds: [3, 2, 2], load: 0.5, servers_per_queue: 4",
+        "speeds: [1, 1, 1], load: 0.9, servers_per_queue: 3, capacity: 5",
+    ] {
+        let columns = compare(&spec(&format!("{model}, {exponential}"), split));
+        assert!(columns > 15, "{columns}");
+    }
+    for service in
+        ["deterministic: 2", "uniform: {low: 0, high: 4}", "gamma: {mean: 2, shape: 0.5}"]
+    {
+        let model = format!("speeds: [3, 2, 1], load: 0.6, service: {{{service}}}");
+        let columns = compare(&spec(&model, split));
+        assert!(columns > 7, "{columns}");
+    }
+    // Many servers.
+    let model = format!("servers: 100, load: 0.7, {exponential}");
+    assert!(
+        compare(&spec(&model, "[sq, sq: {label: r, replace: true}, sq: {label: s, d: 3}]")) > 20
+    );
+}
+
+/// Servers without room to wait are those of the loss router without redirection: another kernel, on
+/// the same streams, agrees to the last digit.
+#[test]
+fn full_servers_refuse_what_the_loss_router_refuses() {
+    let (interarrival, service) =
+        (Distribution::Exponential { mean: 1.0 }, Distribution::Lognormal { mean: 5.0, cv: 2.0 });
+    let (channels, horizon, warmup) = (3, 20_000.0, Warmup::Time(500.0));
+    let loss = Model::LossRouter(LossRouter {
+        channels: vec![channels; 2],
+        interarrival: interarrival.clone(),
+        service: service.clone(),
+        speeds: vec![1.0, 2.0],
+        horizon,
+        warmup,
+        redirect: Redirect::None,
+        departure_first: true,
+        max_arrivals: 1 << 40,
+    });
+    let queues = Model::Supermarket(Supermarket {
+        speeds: vec![1.0, 2.0],
+        channels,
+        capacity: Some(channels),
+        interarrival,
+        load: None,
+        service,
+        length: Length::Time(horizon),
+        warmup,
+        max_arrivals: 1 << 40,
+    });
+    let column = |model: &Model, name: &str| {
+        model.columns().iter().position(|column| column == name).unwrap()
+    };
+    let rank = Rank { load: Load::InSystem, tie: Tie::Random, full: false };
+    let theta = Theta { rule: Rule::I, alpha: 0.05, start: 0.5, clamp: [0.1, 0.9], max_run: None };
+    for policy in [
+        Policy::Coin(Coin::two(0.4)),
+        Policy::Random(Random),
+        Policy::Trigger(Trigger { first: 1 }),
+        Policy::Alternate(Alternate { first: 0, flip_on_refusal: false }),
+        Policy::Theta(theta),
+        Policy::Sq(Sq { d: 2, replace: true, memory: 0, beta: 0.8, rank }),
+        Policy::Sq(Sq { d: 1, replace: false, memory: 1, beta: 1.0, rank }),
+        Policy::Least(Least { rank: Rank { load: Load::Delay, tie: Tie::Fastest, ..rank } }),
+    ] {
+        for replication in 0..4 {
+            let key = StreamKey { seed: 6, scenario: 8, replication };
+            let loss_row = loss.compile().unwrap().replicate(&policy, &key).unwrap();
+            let row = queues.compile().unwrap().replicate(&policy, &key).unwrap();
+            for name in ["arrivals", "refusals_pct"] {
+                let (ours, theirs) = (row[column(&queues, name)], loss_row[column(&loss, name)]);
+                assert_eq!(ours, theirs, "{policy:?} {name}");
+            }
+            assert!(row[column(&queues, "refusals_pct")] > 1.0);
+            let both = [0, 1].map(|k| loss_row[column(&loss, &format!("utilisation_{k}"))]);
+            let mean = row[column(&queues, "utilisation")];
+            assert!((mean - (both[0] + both[1]) / 2.0).abs() < 1e-9, "{policy:?}");
+            assert_eq!(row[column(&queues, "waiting_time")], 0.0);
+        }
+    }
+}
+
+fn row(text: &str) -> impl Fn(&str) -> f64 + use<> {
+    let experiment = experiment(text);
+    let values = Case::new(&experiment, 0).unwrap().replicate(0).unwrap();
+    let columns = experiment.columns.clone();
+    move |name| values[columns.iter().position(|column| column == name).unwrap()]
+}
+
+/// Jobs followed by hand.
+#[test]
+fn a_few_jobs_by_hand() {
+    let spec = |more: &str| {
+        format!(
+            "{{name: t, replications: 2, policies: [round_robin], model: {{supermarket: {{
+            interarrival: {{deterministic: 1}}, service: {{deterministic: 5}}, {more}}}}}}}"
+        )
+    };
+    // One server, two jobs, no further arrivals: they leave at 6 and 11. Counted up to the second
+    // arrival the server was busy for one of two time units.
+    let two = row(&spec("servers: 1, arrivals: 2, capacity: 9"));
+    assert_eq!((two("arrivals"), two("sojourn_time"), two("waiting_time")), (2.0, 7.0, 2.0));
+    assert_eq!((two("utilisation"), two("jobs_per_server"), two("queue_ge_2")), (0.5, 0.5, 0.0));
+    assert!((two("sojourn_sd") - 8.0_f64.sqrt()).abs() < 1e-12);
+    // Up to time 20, with room for two: taken at 1, 2, 6 (one leaves just then), 11, 16.
+    let full = row(&spec("servers: 1, horizon: 20, capacity: 2"));
+    assert_eq!((full("arrivals"), full("refusals_pct")), (20.0, 75.0));
+    assert_eq!((full("utilisation"), full("queue_ge_2"), full("queue_ge_3")), (0.95, 0.9, 0.0));
+    // Two servers in turn, of speed 1 and 5: the second has always done by its next job.
+    let turns = row(&spec("speeds: [1, 5], arrivals: 4, capacity: 9"));
+    assert_eq!(
+        (turns("sojourn_time"), turns("waiting_time")),
+        ((5.0 + 1.0 + 8.0 + 1.0) / 4.0, 0.75)
+    );
+    // A warm-up of one job, and a stretch to load 1/2: jobs at 5, 10, 15, 20, 25.
+    let warm = row(&spec("servers: 2, load: 0.5, arrivals: 5, warmup: {arrivals: 1}"));
+    assert_eq!((warm("arrivals"), warm("counted_from"), warm("sojourn_time")), (4.0, 5.0, 5.0));
+    assert_eq!((warm("utilisation"), warm("utilisation_sd")), (0.5, 0.0));
+}
+
+#[test]
+fn batches_are_the_one_run_cut_in_parts() {
+    let spec = |replications: &str, length: &str| {
+        let text = format!(
+            "{{name: t, replications: {replications}, policies: [sq], model: {{supermarket: {{
+            servers: 5, interarrival: {{exponential: 1}}, load: 0.8, service: {{exponential: 1}},
+            warmup: {{arrivals: 100}}, {length}}}}}}}"
+        );
+        experiment(&text)
+    };
+    for length in ["arrivals: 4100", "horizon: 1000"] {
+        let whole = spec("2", length);
+        let whole = Case::new(&whole, 0).unwrap().replicate(0).unwrap();
+        let parts = spec("{batches: 8}", length);
+        let case = Case::new(&parts, 0).unwrap();
+        let parts: Vec<Vec<f64>> = (0..8).map(|batch| case.replicate(batch).unwrap()).collect();
+        let arrivals: f64 = parts.iter().map(|row| row[0]).sum();
+        assert_eq!(arrivals, whole[0]);
+        if length.starts_with("arrivals") {
+            assert!(parts.iter().all(|row| row[0] == 500.0));
+        }
+        let sojourn: f64 = parts.iter().map(|row| row[0] * row[1]).sum::<f64>() / arrivals;
+        assert!((sojourn - whole[1]).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn what_a_model_does_not_show_is_refused() {
+    let place = Place::new();
+    let supermarket = "supermarket: {servers: 3, interarrival: {exponential: 1}, load: 0.5,
+        service: {exponential: 1}, arrivals: 1000}";
+    let loss = "loss_router: {channels: [2, 4], interarrival: {exponential: 1},
+        service: {exponential: 5}, horizon: 100}";
+    for (model, policy, message) in [
+        (supermarket, "trigger", "the policy goes by refusals"),
+        (supermarket, "theta: {rule: j, alpha: 0.1}", "the policy goes by refusals"),
+        (supermarket, "sq: {d: 4}", "`d: 4` different servers can't be drawn of 3"),
+        (
+            supermarket,
+            "weighted_round_robin: {weights: [1, 2]}",
+            "there are 2 weights for the model's 3",
+        ),
+        (supermarket, "weighted_random: {weights: [1, 2]}", "the coin chooses among 2 servers"),
+        (loss, "jsq: {load: waiting}", "the model's servers have no queues"),
+        (loss, "least_work", "the model's servers have no queues"),
+    ] {
+        place.write(
+            "t.yaml",
+            &format!("{{name: t, model: {{{model}}}, policies: [{policy}], replications: 2}}"),
+        );
+        let said = place.run(&["check", "t.yaml"]);
+        assert!(said.code == Some(2) && said.err.contains(message), "{policy}: {}", said.err);
+    }
+    // No steady state, unless a horizon makes it a transient study or full servers refuse.
+    for (from, to, fine) in [
+        ("load: 0.5", "load: 1", false),
+        ("load: 0.5", "load: 1, capacity: 5", true),
+        (
+            "load: 0.5, service: {exponential: 1}, arrivals: 1000",
+            "load: 2, service: {exponential: 1}, horizon: 50",
+            true,
+        ),
+        ("load: 0.5", "servers_per_queue: 1", true),
+        ("exponential: 1}, load: 0.5", "exponential: 0.3}", false),
+    ] {
+        let model = supermarket.replace("\n       ", "").replace(from, to);
+        place.write(
+            "t.yaml",
+            &format!("{{name: t, model: {{{model}}}, policies: [sq], replications: 2}}"),
+        );
+        let said = place.run(&["t.yaml", "--quiet", "--fresh"]);
+        assert_eq!(said.code, Some(if fine { 0 } else { 2 }), "{to}: {}", said.err);
+        assert!(fine || said.err.contains("unstable: the load is 1"), "{}", said.err);
+    }
+}
