@@ -55,10 +55,13 @@ pub(super) fn run(args: &Run, shard: ShardArg) -> anyhow::Result<End> {
     }
 }
 
-/// Opens a folder that others may have for themselves for a moment. Planning and cutting take no
-/// time; whoever takes longer is at work on the whole.
+/// How long a folder is waited for that another has for itself: planning and cutting take no time,
+/// and whoever takes longer is at work on the whole.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Opens a folder that others may have for themselves for a moment.
 fn patiently(open: impl Fn() -> Result<Work, StoreError>) -> Result<Work, StoreError> {
-    let limit = Instant::now() + Duration::from_secs(2);
+    let limit = Instant::now() + PATIENCE;
     loop {
         match open() {
             Err(_) if Instant::now() < limit => std::thread::sleep(Duration::from_millis(20)),
@@ -73,9 +76,16 @@ fn cut_whole(folder: &Path, intent: &Intent) -> anyhow::Result<()> {
     let uncut = |work: &Work| -> Result<Option<Intent>, StoreError> {
         Ok(work.intent()?.filter(|before| before.shards.is_none()))
     };
-    let Some(before) = uncut(&Work::at(folder))? else { return Ok(()) };
-    check_same(folder, &before, intent)?;
-    let work = patiently(|| Work::open(folder))?;
+    // Whoever waits for it to be cut goes on as soon as it is; the others are then at work.
+    let limit = Instant::now() + PATIENCE;
+    let work = loop {
+        let Some(before) = uncut(&Work::at(folder))? else { return Ok(()) };
+        check_same(folder, &before, intent)?;
+        match Work::open(folder) {
+            Err(_) if Instant::now() < limit => std::thread::sleep(Duration::from_millis(20)),
+            other => break other?,
+        }
+    };
     // It may have been cut, or finished, meanwhile.
     if let Some(before) = uncut(&work)? {
         check_same(folder, &before, intent)?;

@@ -148,7 +148,11 @@ fn whole(files: &[PathBuf], intent: &Intent, shard: Shard) -> Result<Option<Path
         if !name.starts_with(WHOLE) || !is_sound(path)? {
             continue;
         }
-        let metadata = sceptically(|| metadata(path)).map_err(|e| StoreError::reading(path, e))?;
+        let metadata = match sceptically(|| metadata(path)) {
+            // Another process has merged it meanwhile.
+            Err(_) if !path.exists() => continue,
+            other => other.map_err(|error| StoreError::reading(path, error))?,
+        };
         if wanted.iter().all(|(key, value)| metadata.get(key) == Some(value)) {
             return Ok(Some(path.clone()));
         }
