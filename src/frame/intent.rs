@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
-use super::work::{PLAN, Work, put_in_place, readable, sync_folder};
+use super::work::{PLAN, Work, put_if_new, put_in_place};
 use crate::engine::Shard;
 use crate::model::KERNELS;
 use crate::rng::{GENERATOR, content_hash};
@@ -126,22 +126,12 @@ impl Work {
         let path = self.folder().join(PLAN);
         let text = serde_json::to_string_pretty(&sealed);
         let text = text.map_err(|error| StoreError::new(&path, error))?;
-        let before = self.intent()?;
         let file = self.written(&text)?;
         if self.is_alone() {
             put_in_place(file, &path)?;
             return Ok(intent.clone());
         }
-        if before.is_none() {
-            let error = |error| StoreError::new(&path, error);
-            file.as_file().sync_all().map_err(error)?;
-            readable(file.as_file()).map_err(error)?;
-            match file.persist_noclobber(&path) {
-                Ok(_) => sync_folder(self.folder())?,
-                Err(persist) if persist.error.kind() == ErrorKind::AlreadyExists => {}
-                Err(persist) => return Err(error(persist.error)),
-            }
-        }
+        put_if_new(file, &path)?;
         Ok(self.intent()?.unwrap_or_else(|| intent.clone()))
     }
 }

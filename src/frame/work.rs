@@ -357,10 +357,25 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
 /// Brings a temporary file safely to disk, and gives it its name.
 pub(super) fn put_in_place(file: NamedTempFile, path: &Path) -> Result<(), StoreError> {
     let error = |error: std::io::Error| StoreError::new(path, error);
-    file.as_file().sync_all().map_err(error)?;
-    readable(file.as_file()).map_err(error)?;
+    bring_to_disk(&file).map_err(error)?;
     file.persist(path).map_err(|persist| error(persist.error))?;
     sync_folder(path.parent().unwrap_or(path))
+}
+
+/// Does so unless another file has the name.
+pub(super) fn put_if_new(file: NamedTempFile, path: &Path) -> Result<(), StoreError> {
+    let error = |error: std::io::Error| StoreError::new(path, error);
+    bring_to_disk(&file).map_err(error)?;
+    match file.persist_noclobber(path) {
+        Err(persist) if persist.error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(persist) => Err(error(persist.error)),
+        Ok(_) => sync_folder(path.parent().unwrap_or(path)),
+    }
+}
+
+fn bring_to_disk(file: &NamedTempFile) -> std::io::Result<()> {
+    file.as_file().sync_all()?;
+    readable(file.as_file())
 }
 
 /// Brings the names in a folder safely to disk.
