@@ -72,6 +72,16 @@ pub struct Response {
 }
 
 impl Response {
+    /// Returns a response of one column, which terminal tables don't show.
+    const fn new(
+        name: &'static str,
+        unit: &'static str,
+        good: Option<Good>,
+        about: &'static str,
+    ) -> Response {
+        Response { name, columns: Columns::One, unit, about, good, headline: false }
+    }
+
     /// Returns whether a column is one of its own.
     pub fn is_column(&self, column: &str) -> bool {
         match column.strip_prefix(self.name) {

@@ -88,6 +88,34 @@ pub enum Policy {
     Jiq(Jiq),
 }
 
+/// Evaluates an expression with a fresh router of a policy, whatever its type is, for servers that
+/// have room for so many jobs each: `with_router!(policy, &capacities, router => expression)`.
+macro_rules! with_router {
+    ($policy:expr, $capacities:expr, $router:ident => $run:expr) => {
+        with_router!(@ $policy, $router => $run,
+            Coin(policy) policy.router(),
+            Trigger(policy) policy.router(),
+            Alternate(policy) policy.router($capacities.len()),
+            Theta(policy) policy.router(),
+            Ledger(policy) policy.router($capacities),
+            Random(_policy) $crate::policy::RandomRouter,
+            WeightedRoundRobin(policy) policy.router(),
+            Sq(policy) policy.router(),
+            Least(policy) policy.router(),
+            Jiq(policy) policy.router(),
+        )
+    };
+    (@ $policy:expr, $router:ident => $run:expr, $($kind:ident($own:ident) $new:expr,)*) => {
+        match $policy {
+            $($crate::policy::Policy::$kind($own) => {
+                let $router = $new;
+                $run
+            })*
+        }
+    };
+}
+pub(crate) use with_router;
+
 /// What a model shows to policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offers {

@@ -60,28 +60,19 @@ pub struct LossRouter {
     pub max_arrivals: u64,
 }
 
-const fn response(
-    name: &'static str,
-    unit: &'static str,
-    good: Option<Good>,
-    about: &'static str,
-) -> Response {
-    Response { name, columns: Columns::One, unit, about, good, headline: false }
-}
-
 /// What the loss router measures, in the order of its columns.
 #[rustfmt::skip]
 const RESPONSES: &[Response] = &[
-    response("arrivals", "requests", None, "requests counted, up to the horizon"),
-    Response { headline: true, ..response("errors_pct", "% of arrivals", Some(Good::Less), "redirected requests") },
-    Response { headline: true, ..response("refusals_pct", "% of arrivals", Some(Good::Less), "requests that no server took") },
-    response("accepted_pct", "% of arrivals", Some(Good::More), "requests that a server took, redirected ones included"),
-    response("switches_pct", "% of arrivals", None, "requests attempted at another server than the request before"),
-    response("theta_final", "probability", None, "θ after the last request; null for policies without θ"),
-    response("theta_mean", "probability", None, "mean over requests of the θ that routed them; null for policies without θ"),
-    response("counted_from", "time", None, "end of the warm-up"),
-    Response { columns: Columns::PerServer, ..response("server_share_pct", "% of arrivals", None, "requests that the server took") },
-    Response { columns: Columns::PerServer, ..response("utilisation", "share", None, "time average of the server's busy channels over its channels") },
+    Response::new("arrivals", "requests", None, "requests counted, up to the horizon"),
+    Response { headline: true, ..Response::new("errors_pct", "% of arrivals", Some(Good::Less), "redirected requests") },
+    Response { headline: true, ..Response::new("refusals_pct", "% of arrivals", Some(Good::Less), "requests that no server took") },
+    Response::new("accepted_pct", "% of arrivals", Some(Good::More), "requests that a server took, redirected ones included"),
+    Response::new("switches_pct", "% of arrivals", None, "requests attempted at another server than the request before"),
+    Response::new("theta_final", "probability", None, "θ after the last request; null for policies without θ"),
+    Response::new("theta_mean", "probability", None, "mean over requests of the θ that routed them; null for policies without θ"),
+    Response::new("counted_from", "time", None, "end of the warm-up"),
+    Response { columns: Columns::PerServer, ..Response::new("server_share_pct", "% of arrivals", None, "requests that the server took") },
+    Response { columns: Columns::PerServer, ..Response::new("utilisation", "share", None, "time average of the server's busy channels over its channels") },
 ];
 
 impl LossRouter {

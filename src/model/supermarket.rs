@@ -59,34 +59,25 @@ const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 /// Queue lengths i for which the share of time with at least i jobs is a response.
 const LEVELS: usize = 10;
 
-const fn response(
-    name: &'static str,
-    unit: &'static str,
-    good: Option<Good>,
-    about: &'static str,
-) -> Response {
-    Response { name, columns: Columns::One, unit, about, good, headline: false }
-}
-
 /// What the supermarket measures, in the order of its columns.
 #[rustfmt::skip]
 const RESPONSES: &[Response] = &[
-    response("arrivals", "jobs", None, "jobs counted"),
-    Response { headline: true, ..response("sojourn_time", "time", Some(Good::Less), "mean time from arrival to departure of the jobs counted and taken in") },
-    response("sojourn_sd", "time", Some(Good::Less), "standard deviation of those times"),
-    Response { headline: true, ..response("waiting_time", "time", Some(Good::Less), "mean time from arrival to the start of service") },
-    response("waiting_sd", "time", Some(Good::Less), "standard deviation of those times"),
-    Response { headline: true, ..response("refusals_pct", "% of arrivals", Some(Good::Less), "jobs sent to a server without room, which are lost") },
-    response("sojourn_p50", "time", Some(Good::Less), "median of the times from arrival to departure, to half a percent or a thousandth of a mean service time"),
-    response("sojourn_p90", "time", Some(Good::Less), "what 90% of those times don't exceed, as exactly"),
-    response("sojourn_p99", "time", Some(Good::Less), "what 99% of those times don't exceed, as exactly"),
-    response("sojourn_p999", "time", Some(Good::Less), "what 99.9% of those times don't exceed, as exactly"),
-    response("jobs_per_server", "jobs", Some(Good::Less), "time average of the jobs in a server, over all servers"),
-    Response { columns: Columns::Levels(LEVELS), ..response("queue_ge", "share", Some(Good::Less), "share of time that a server has at least so many jobs, over all servers") },
-    response("utilisation", "share", None, "time average of the busy channels over the channels, of all servers"),
-    response("utilisation_sd", "share", Some(Good::Less), "standard deviation of the servers' own utilisations: the imbalance of work"),
-    response("messages_per_job", "messages", Some(Good::Less), "messages between dispatcher and servers for a job, beside the job itself: request and reply for each server looked at, or one for each report of an idle server"),
-    response("counted_from", "time", None, "end of the warm-up"),
+    Response::new("arrivals", "jobs", None, "jobs counted"),
+    Response { headline: true, ..Response::new("sojourn_time", "time", Some(Good::Less), "mean time from arrival to departure of the jobs counted and taken in") },
+    Response::new("sojourn_sd", "time", Some(Good::Less), "standard deviation of those times"),
+    Response { headline: true, ..Response::new("waiting_time", "time", Some(Good::Less), "mean time from arrival to the start of service") },
+    Response::new("waiting_sd", "time", Some(Good::Less), "standard deviation of those times"),
+    Response { headline: true, ..Response::new("refusals_pct", "% of arrivals", Some(Good::Less), "jobs sent to a server without room, which are lost") },
+    Response::new("sojourn_p50", "time", Some(Good::Less), "median of the times from arrival to departure, to half a percent or a thousandth of a mean service time"),
+    Response::new("sojourn_p90", "time", Some(Good::Less), "what 90% of those times don't exceed, as exactly"),
+    Response::new("sojourn_p99", "time", Some(Good::Less), "what 99% of those times don't exceed, as exactly"),
+    Response::new("sojourn_p999", "time", Some(Good::Less), "what 99.9% of those times don't exceed, as exactly"),
+    Response::new("jobs_per_server", "jobs", Some(Good::Less), "time average of the jobs in a server, over all servers"),
+    Response { columns: Columns::Levels(LEVELS), ..Response::new("queue_ge", "share", Some(Good::Less), "share of time that a server has at least so many jobs, over all servers") },
+    Response::new("utilisation", "share", None, "time average of the busy channels over the channels, of all servers"),
+    Response::new("utilisation_sd", "share", Some(Good::Less), "standard deviation of the servers' own utilisations: the imbalance of work"),
+    Response::new("messages_per_job", "messages", Some(Good::Less), "messages between dispatcher and servers for a job, beside the job itself: request and reply for each server looked at, or one for each report of an idle server"),
+    Response::new("counted_from", "time", None, "end of the warm-up"),
 ];
 
 impl Supermarket {

@@ -13,6 +13,11 @@ pub enum Failure {
     /// Nothing was left to count.
     #[error("the warm-up up to {start} leaves nothing before the horizon, {horizon}")]
     Warmup { start: f64, horizon: f64 },
+    /// There are fewer arrivals to count than periods that are to have some.
+    #[error(
+        "{left} arrivals are left after the warm-up, fewer than the periods to count: {periods}"
+    )]
+    TooFewArrivals { left: u64, periods: u32 },
     /// An invariant is broken: a fault of this program, to be reported.
     #[error("audit failed: {0}; this is a fault of balancelab, please report it")]
     Audit(String),

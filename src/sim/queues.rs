@@ -280,12 +280,24 @@ impl Queues {
         self.advance(end);
         let length = end - start;
         let all = length * self.queues.len() as f64;
+        if length <= 0.0 {
+            // Nothing is the share of no time.
+            let accepted = self.queues.iter().map(|queue| queue.accepted).collect();
+            let utilisation = vec![f64::NAN; self.queues.len()];
+            return Ok(Occupancy {
+                levels: vec![f64::NAN; self.levels.len()],
+                utilisation,
+                accepted,
+            });
+        }
         let (mut spent, mut utilisation) = (0.0, Vec::with_capacity(self.queues.len()));
+        let mut greatest = 0.0;
         for queue in &mut self.queues {
             queue.sync(end, &mut self.levels);
             self.levels[queue.len as usize] += end - queue.since;
             queue.since = end;
             spent += queue.spent - queue.ahead(end);
+            greatest += queue.spent;
             let busy = queue.work - queue.backlog(self.channels, end);
             utilisation.push((busy / (length * f64::from(self.channels))).max(0.0));
         }
@@ -293,7 +305,8 @@ impl Queues {
         let by_level: f64 =
             levels.iter().enumerate().map(|(jobs, share)| jobs as f64 * share).sum();
         let by_job = spent / all;
-        let rounding = 1e-9 * (1.0 + by_level) * end / length;
+        // Both come of sums, and of differences of sums, that may be much greater.
+        let rounding = 1e-9 * (1.0 + by_level) * end / length + 1e-12 * greatest / all;
         audit((by_level - by_job).abs() <= rounding, || {
             format!("queues held {by_level} jobs each in the mean, and jobs were in {by_job}")
         })?;

@@ -199,6 +199,37 @@ fn a_few_jobs_by_hand() {
     assert_eq!((warm("utilisation"), warm("utilisation_sd")), (0.5, 0.0));
 }
 
+/// What leaves nothing to count fails with a reason, and no size of the numbers is taken for a fault.
+#[test]
+fn the_ends_of_the_range_are_no_faults_of_the_program() {
+    let run = |replications: &str, model: &str| {
+        let experiment = experiment(&format!(
+            "{{name: t, replications: {replications}, policies: [random], model: {{supermarket: {{
+            interarrival: {{exponential: 1}}, service: {{exponential: 1}}, {model}}}}}}}"
+        ));
+        Case::new(&experiment, 0).unwrap().replicate(0).map_err(|failure| failure.to_string())
+    };
+    let base = "servers: 2, load: 0.5, arrivals: 5";
+    let few = |left, periods| {
+        Err(format!(
+            "{left} arrivals are left after the warm-up, fewer than the periods to count: {periods}"
+        ))
+    };
+    assert_eq!(run("{batches: 20}", base), few(5, 20));
+    assert_eq!(run("2", &format!("{base}, warmup: 4.999")), few(0, 1));
+    let late = run("2", "servers: 2, load: 0.5, horizon: 5, warmup: {arrivals: 4}");
+    assert!(late.is_ok() || late.unwrap_err().contains("leaves nothing before the horizon"));
+    for model in [
+        "servers: 2, load: 1e300, capacity: 2, arrivals: 100",
+        "servers: 2, load: 1e-300, arrivals: 100",
+        "speeds: [1e-300, 1e300], load: 0.5, arrivals: 100",
+        "servers: 2, load: 0.5, horizon: 1e-9",
+        "servers: 3, servers_per_queue: 1000000, load: 0.5, arrivals: 100",
+    ] {
+        assert!(run("2", model).is_ok(), "{model}: {:?}", run("2", model));
+    }
+}
+
 #[test]
 fn batches_are_the_one_run_cut_in_parts() {
     let spec = |replications: &str, length: &str| {

@@ -5,7 +5,7 @@
 
 use super::{LossRouter, Redirect};
 use crate::model::Warmup;
-use crate::policy::{Load, Loads, Outcome, Policy, RandomRouter, Router};
+use crate::policy::{Load, Loads, Outcome, Policy, Router, with_router};
 use crate::rng::{AliasTable, Draw, Invalid, Pcg32, Role, Sampler, StreamKey, below};
 use crate::sim::{Channels, Failure, audit};
 use crate::stats::warmup::{BATCH, mser};
@@ -79,23 +79,8 @@ impl Compiled {
         edges: &[f64],
         note: impl FnMut(&[Channels], f64),
     ) -> Result<Vec<Vec<f64>>, Failure> {
-        match policy {
-            Policy::Coin(coin) => self.route(coin.router(), streams, edges, note),
-            Policy::Trigger(trigger) => self.route(trigger.router(), streams, edges, note),
-            Policy::Alternate(alternate) => {
-                let servers = self.model.channels.len();
-                self.route(alternate.router(servers), streams, edges, note)
-            }
-            Policy::Theta(theta) => self.route(theta.router(), streams, edges, note),
-            Policy::Ledger(ledger) => {
-                self.route(ledger.router(&self.model.channels), streams, edges, note)
-            }
-            Policy::Random(_) => self.route(RandomRouter, streams, edges, note),
-            Policy::WeightedRoundRobin(policy) => self.route(policy.router(), streams, edges, note),
-            Policy::Sq(sq) => self.route(sq.router(), streams, edges, note),
-            Policy::Least(least) => self.route(least.router(), streams, edges, note),
-            Policy::Jiq(jiq) => self.route(jiq.router(), streams, edges, note),
-        }
+        let capacities = &self.model.channels;
+        with_router!(policy, capacities, router => self.route(router, streams, edges, note))
     }
 
     fn route(

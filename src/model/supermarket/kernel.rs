@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 
 use super::{LEVELS, Length, QUANTILES, Supermarket};
 use crate::model::Warmup;
-use crate::policy::{Load, Loads, Outcome, Policy, RandomRouter, Rank, Router, Tie, scan_idle};
+use crate::policy::{Load, Loads, Outcome, Policy, Rank, Router, Tie, scan_idle, with_router};
 use crate::rng::{Draw, Exponential, Invalid, Pcg32, Role, Sampler, StreamKey, below};
 use crate::sim::{Failure, Occupancy, Queues, Service, audit};
 use crate::stats::warmup::{BATCH, mser};
@@ -134,26 +134,32 @@ impl Compiled {
                 Edge { time: f64::INFINITY, arrivals: cut as u64 }
             }
         };
+        let parts = (1..=periods).map(|period| f64::from(period) / f64::from(periods));
         let mut edges = vec![start];
-        for period in 1..=periods {
-            let part = f64::from(period) / f64::from(periods);
-            edges.push(match self.model.length {
-                Length::Time(horizon) => {
-                    let from = match start.arrivals {
-                        u64::MAX => start.time,
-                        n => self.time_of_arrival(n, streams),
-                    };
-                    Edge { time: from + (horizon - from) * part, ..end }
+        match self.model.length {
+            Length::Time(horizon) => {
+                let from = match self.model.warmup {
+                    Warmup::Time(time) => time,
+                    _ => self.time_of_arrival(start.arrivals, streams),
+                };
+                if from >= horizon {
+                    return Err(Failure::Warmup { start: from, horizon });
                 }
-                Length::Arrivals(all) => {
-                    let from = match start.arrivals {
-                        u64::MAX => self.arrivals_until(start.time, streams),
-                        n => n,
-                    };
-                    let arrivals = from + ((all.saturating_sub(from)) as f64 * part) as u64;
-                    Edge { arrivals, ..end }
+                let edge = |part| Edge { time: from + (horizon - from) * part, ..end };
+                edges.extend(parts.map(edge));
+            }
+            Length::Arrivals(all) => {
+                let from = match self.model.warmup {
+                    Warmup::Time(time) => self.arrivals_until(time, streams),
+                    _ => start.arrivals,
+                };
+                let left = all.saturating_sub(from);
+                if left < u64::from(periods) {
+                    return Err(Failure::TooFewArrivals { left, periods });
                 }
-            });
+                let edge = |part| Edge { arrivals: from + (left as f64 * part) as u64, ..end };
+                edges.extend(parts.map(edge));
+            }
         }
         self.run(policy, streams, &edges, |_| {})
     }
@@ -185,24 +191,9 @@ impl Compiled {
         edges: &[Edge],
         note: impl FnMut(&mut Queues),
     ) -> Result<Vec<Vec<f64>>, Failure> {
-        match policy {
-            Policy::Coin(coin) => self.route(coin.router(), streams, edges, note),
-            Policy::Trigger(trigger) => self.route(trigger.router(), streams, edges, note),
-            Policy::Alternate(alternate) => {
-                self.route(alternate.router(self.model.speeds.len()), streams, edges, note)
-            }
-            Policy::Theta(theta) => self.route(theta.router(), streams, edges, note),
-            Policy::Ledger(ledger) => {
-                let capacity = self.model.capacity.unwrap_or(u32::MAX);
-                let capacities = vec![capacity; self.model.speeds.len()];
-                self.route(ledger.router(&capacities), streams, edges, note)
-            }
-            Policy::Random(_) => self.route(RandomRouter, streams, edges, note),
-            Policy::WeightedRoundRobin(policy) => self.route(policy.router(), streams, edges, note),
-            Policy::Sq(sq) => self.route(sq.router(), streams, edges, note),
-            Policy::Least(least) => self.route(least.router(), streams, edges, note),
-            Policy::Jiq(jiq) => self.route(jiq.router(), streams, edges, note),
-        }
+        let capacity = self.model.capacity.unwrap_or(u32::MAX);
+        let capacities = vec![capacity; self.model.speeds.len()];
+        with_router!(policy, &capacities, router => self.route(router, streams, edges, note))
     }
 
     fn route(
