@@ -17,6 +17,7 @@ use anyhow::Context;
 use script::{hyperqueue_script, slurm_script};
 
 use super::{Usage, quoted};
+use crate::frame::UNFINISHED;
 use crate::report;
 
 /// Slurm's own default of `MaxArraySize`, assumed where a dry run can't ask.
@@ -38,8 +39,10 @@ pub(super) struct Submission<'a> {
     pub(super) options: &'a [String],
     /// Whether to say what would be run instead of running it.
     pub(super) dry_run: bool,
-    /// Writes the plan down that shards are of; called when nothing else stands in the way.
-    pub(super) plan: &'a dyn Fn() -> anyhow::Result<()>,
+    /// Hash of the plan that the shards are of.
+    pub(super) plan: &'a str,
+    /// Writes the plan down, unless it is there; called when nothing else stands in the way.
+    pub(super) set_plan: &'a dyn Fn() -> anyhow::Result<()>,
 }
 
 /// An engine can't be called, or refused.
@@ -94,7 +97,7 @@ pub(super) fn slurm(submission: &Submission) -> anyhow::Result<String> {
     test.args(submission.options.iter().cloned());
     test.arg("--wrap=true");
     test.run()?;
-    (submission.plan)()?;
+    (submission.set_plan)()?;
     write(&paths, "job.sh", &script)?;
     let mut ids: Vec<String> = Vec::new();
     for call in &calls {
@@ -128,7 +131,7 @@ pub(super) fn hyperqueue(submission: &Submission) -> anyhow::Result<String> {
         return Ok(format!("{call}\n{}", shown(&paths.script("job-hq.sh"), &script)));
     }
     Call::new("hq", HQ_HELP, ["server", "info"]).run()?;
-    (submission.plan)()?;
+    (submission.set_plan)()?;
     write(&paths, "job-hq.sh", &script)?;
     let said = call.run()?;
     let id = job_id(&call, &said)?;
@@ -170,6 +173,8 @@ struct Paths {
     program: String,
     folder: String,
     unfinished: String,
+    /// Hash of the plan, which stands in files there.
+    plan: String,
 }
 
 impl Paths {
@@ -181,7 +186,8 @@ impl Paths {
         Ok(Paths {
             program: text(submission.program)?,
             folder: text(submission.folder)?,
-            unfinished: text(&submission.folder.join("unfinished"))?,
+            unfinished: text(&submission.folder.join(UNFINISHED))?,
+            plan: submission.plan.to_owned(),
         })
     }
 
@@ -264,9 +270,15 @@ fn merge_call(submission: &Submission, paths: &Paths, ids: &[String]) -> Call {
     call.arg(format!("--output={}/merge.log", pattern(&paths.folder)));
     call.arg("--open-mode=truncate");
     let (program, folder) = (quoted(&paths.program), quoted(&paths.folder));
-    // Merging makes the searches of the spec too.
-    let threads = "--threads \"${SLURM_CPUS_PER_TASK:-1}\"";
-    call.arg(format!("--wrap=exec {program} merge {folder} {threads}"));
+    // The folder may have been given to another run while this job waited. Merging makes the
+    // searches of the spec too.
+    call.arg(format!(
+        "--wrap=grep -qs {} {}/plan.json {folder}/manifest.json || \
+         {{ echo 'another run has the folder now'; exit 2; }}; \
+         exec {program} merge {folder} --threads \"${{SLURM_CPUS_PER_TASK:-1}}\"",
+        paths.plan,
+        quoted(&paths.unfinished)
+    ));
     call
 }
 

@@ -291,6 +291,10 @@ pub(super) fn status(args: &Status) -> anyhow::Result<End> {
         return Ok(End::ReplicationsFailed);
     };
     let missing = missing(&work, &intent, of)?;
+    if !missing.is_empty() && work.intent()?.as_ref() != Some(&intent) {
+        // Another process has merged them meanwhile.
+        return status(args);
+    }
     let ranges = report::ranges(&missing);
     if args.missing {
         print(&format!("{ranges}\n"))?;
@@ -362,6 +366,10 @@ pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
     let cancel = cancel_on_signal()?;
     let missing = missing(&before, &intent, of)?;
     if !missing.is_empty() {
+        if before.intent()?.as_ref() != Some(&intent) {
+            // Another process has merged them meanwhile.
+            return merge(args);
+        }
         complain(&anyhow::anyhow!(
             "{} of {of} shards are missing: {}; run them, then merge again",
             missing.len(),
@@ -374,9 +382,8 @@ pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
     }
     let work = Work::open(&args.folder)?;
     if work.intent()?.as_ref() != Some(&intent) {
-        let left = work.leave();
-        let why = "another run has begun or ended in this folder meanwhile: merge again";
-        return left.map_err(anyhow::Error::from).and(Err(Usage(why.to_owned()).into()));
+        work.leave()?;
+        return merge(args);
     }
     // What it replaces was told when it began, and its own shards are no part of that.
     let intent = Intent { fresh: false, ..intent };

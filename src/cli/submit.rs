@@ -51,18 +51,19 @@ pub(super) fn submit(args: &Submit) -> anyhow::Result<End> {
         let how = format!("`balancelab merge {}` makes the results", quoted_path(&folder));
         return Err(nothing(&folder, &how).into());
     }
-    let plan = || -> anyhow::Result<()> {
+    let set_plan = || -> anyhow::Result<()> {
+        // Tasks of a plan that goes on may be at work.
+        let work = if planned.is_some() { Work::share(&folder) } else { Work::open(&folder) }?;
+        let now = work.intent();
+        if now.is_ok_and(|now| now != there) {
+            work.leave()?;
+            let why = "another run has begun or ended in this folder meanwhile: submit again";
+            return Err(Usage(why.to_owned()).into());
+        }
         if planned.is_some() {
             return Ok(());
         }
         // What is there is looked at before anything waits in a queue for it.
-        let work = Work::open(&folder)?;
-        let now = work.intent();
-        if now.is_ok_and(|now| now != there) {
-            let why = "another run has begun or ended in this folder meanwhile: submit again";
-            work.leave()?;
-            return Err(Usage(why.to_owned()).into());
-        }
         let never = AtomicBool::new(false);
         let options = Options { threads: 0, fail_fast: false, cancel: &never };
         let opened = open(&work, &experiment, &intent, Opener::Whole, options).map(drop);
@@ -77,7 +78,8 @@ pub(super) fn submit(args: &Submit) -> anyhow::Result<End> {
         shards,
         options: &args.options,
         dry_run: args.dry_run,
-        plan: &plan,
+        plan: &intent.plan,
+        set_plan: &set_plan,
     };
     print(&match args.engine {
         Engine::Slurm => slurm(&submission)?,

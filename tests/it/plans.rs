@@ -1,7 +1,7 @@
 //! Plans of shards: whose they are, and when they are done.
 
 use crate::program::Place;
-use crate::shards::{SPEC, assert_equal};
+use crate::shards::{SPEC, assert_equal, in_shards};
 
 /// Of shards of two plans that begin at the same time in a new folder those of one are refused.
 #[cfg(unix)]
@@ -97,6 +97,20 @@ fn fresh_given_twice_keeps_its_plan() {
     assert!(ended || crate::resume::count(&place, "a", "reused") == 230);
     place.fine(&["parts.yaml", "--quiet", "--out", "one"]);
     assert_equal(&place, "one", "a");
+    // Another submission may come while this one waits for Slurm's word.
+    let other = "submit parts.yaml --engine slurm --out a --shards 3 --fresh --seed 6";
+    let program = place.command(&[]).get_program().to_str().unwrap().to_owned();
+    let sbatch = format!("case $* in --test*) [ $BESIDE ] || BESIDE=1 {program} {other};; esac");
+    place.write("bin/sbatch", &format!("#!/bin/sh\n{{ {sbatch}; }} >&2\necho 7\n"));
+    assert_eq!(submit(&["--shards", "2", "--fresh", "--seed", "5"]).0, Some(2));
+    assert_eq!(place.run(&["status", "a", "--missing"]).out, "1-3\n");
+    assert_eq!(submit(&["--seed", "6"]).0, Some(0));
+    place.write("bin/sbatch", "#!/bin/sh\necho 7\n");
+    assert_eq!(submit(&["--shards", "2", "--fresh", "--seed", "5"]).0, Some(0));
+    place.write("bin/sbatch", &format!("#!/bin/sh\n{{ {sbatch}; }} >&2\necho 7\n"));
+    let said = submit(&["--seed", "5"]);
+    assert!(said.0 == Some(2) && said.1.contains("in this folder meanwhile"), "{said:?}");
+    assert_eq!(place.run(&["status", "a", "--missing"]).out, "1-3\n");
     // Whatever is to be replaced, damaged or not.
     place.write("bin/sbatch", "#!/bin/sh\necho 7\n");
     place.write("a/manifest.json", "{");
@@ -203,5 +217,21 @@ fn a_whole_run_is_cut_once() {
         assert_eq!(missing, if of == "3" { "\n" } else { "4\n" });
         place.fine(&["run", &folder, "--quiet"]);
         assert_equal(&place, "one", &folder);
+    }
+}
+
+/// Whoever looks while another merges sees shards or results, never neither.
+#[test]
+fn nothing_seems_missing_beside_a_merge() {
+    let place = Place::new();
+    place.write("parts.yaml", SPEC);
+    for turn in 0..3 {
+        let folder = format!("m{turn}");
+        in_shards(&place, "parts.yaml", &folder, 30);
+        let mut merge = place.command(&["merge", &folder, "--quiet"]).spawn().unwrap();
+        while merge.try_wait().unwrap().is_none() {
+            let said = place.run(&["status", &folder]);
+            assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+        }
     }
 }

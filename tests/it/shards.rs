@@ -26,7 +26,7 @@ fn experiment(text: &str) -> balancelab::spec::Experiment {
 }
 
 /// Runs all shards of a spec, last one first, and merges them.
-fn in_shards(place: &Place, spec: &str, folder: &str, shards: u32) {
+pub fn in_shards(place: &Place, spec: &str, folder: &str, shards: u32) {
     for number in (1..=shards).rev() {
         let shard = format!("{number}/{shards}");
         let said = place.run(&[spec, "--quiet", "--out", folder, "--shard", &shard]);

@@ -4,13 +4,14 @@ use super::{Paths, quoted};
 
 /// The beginning of both scripts: what they are about.
 fn script_head(paths: &Paths, shards: u32, engine: &str) -> String {
-    let (program, folder) = (quoted(&paths.program), quoted(&paths.folder));
+    let (program, folder, plan) = (quoted(&paths.program), quoted(&paths.folder), &paths.plan);
     format!(
         "#!/bin/sh
 # Runs one shard as a task of {engine}. Every submission writes this file anew.
 program={program}
 folder={folder}
 shards={shards}
+plan={plan}
 "
     )
 }
@@ -30,9 +31,11 @@ trap 'stopped=yes' HUP INT TERM
 
 # Runs the program. Returns only if it was killed, with how in `code`: that may go better next time.
 run_shard() {
-    if [ ! -d "$unfinished" ] && [ -f "$folder/manifest.json" ]; then
+    if ! grep -qs "$plan" "$unfinished/plan.json"; then
         # Another task did this shard too, and all have been merged since.
-        exit 0
+        grep -qs "$plan" "$folder/manifest.json" && exit 0
+        echo "shard $shard of $shards: another run has $folder now" >&2
+        exit 2
     fi
     "$program" run "$folder" --shard "$shard/$shards" --out "$folder" --threads "$threads" --quiet \
         2>>"$error"

@@ -4,6 +4,8 @@ use std::process::Stdio;
 
 use super::*;
 
+const PLAN: &str = "00c0ffee";
+
 /// Calls `test` with a submission whose paths hold what a shell could stumble over.
 fn with_submission(missing: &[u32], options: &[&str], test: impl FnOnce(&Submission, &Paths)) {
     let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
@@ -15,7 +17,8 @@ fn with_submission(missing: &[u32], options: &[&str], test: impl FnOnce(&Submiss
         shards: 40,
         options: &options,
         dry_run: true,
-        plan: &|| Ok(()),
+        plan: PLAN,
+        set_plan: &|| Ok(()),
     };
     let paths = Paths::new(&submission).unwrap();
     test(&submission, &paths);
@@ -41,9 +44,9 @@ fn scripts_are_what_a_plain_shell_understands() {
         {
             assert_eq!(sh(&["-n"], &script), (Some(0), String::new()), "{script}");
             assert!(script.lines().all(|line| line.len() <= 100), "{script}");
-            let head = script.lines().take(5).collect::<Vec<_>>().join("\n");
-            let (_, said) = sh(&[], &format!("{head}\necho \"$program|$folder|$shards\""));
-            assert_eq!(said, "/opt/it's $HOME/balancelab|/data/100% \"new\"|40\n");
+            let head = script.lines().take(6).collect::<Vec<_>>().join("\n");
+            let (_, said) = sh(&[], &format!("{head}\necho \"$program|$folder|$shards|$plan\""));
+            assert_eq!(said, "/opt/it's $HOME/balancelab|/data/100% \"new\"|40|00c0ffee\n");
         }
     });
 }
@@ -52,6 +55,15 @@ fn scripts_are_what_a_plain_shell_understands() {
 /// `scontrol` that notes its calls. Returns the exit code, what is kept of errors,
 /// and those calls.
 fn end_of_task(engine: fn(&Paths, u32) -> String, program: &str) -> (i32, String, String) {
+    end_beside(engine, program, &[("unfinished/plan.json", PLAN)])
+}
+
+/// As [`end_of_task`], in a folder with these files.
+fn end_beside(
+    engine: fn(&Paths, u32) -> String,
+    program: &str,
+    files: &[(&str, &str)],
+) -> (i32, String, String) {
     let scratch = tempfile::tempdir().unwrap();
     let path = |name: &str| scratch.path().join("it's here").join(name);
     let text = |name: &str| std::fs::read_to_string(path(name)).unwrap_or_default();
@@ -68,7 +80,11 @@ fn end_of_task(engine: fn(&Paths, u32) -> String, program: &str) -> (i32, String
         program: path("program").to_str().unwrap().to_owned(),
         folder: path("").to_str().unwrap().trim_end_matches('/').to_owned(),
         unfinished: path("unfinished").to_str().unwrap().to_owned(),
+        plan: PLAN.to_owned(),
     };
+    for (name, content) in files {
+        std::fs::write(path(name), format!("{{\"plan\": \"{content}\"}}")).unwrap();
+    }
     std::fs::write(path("job.sh"), engine(&paths, 4000)).unwrap();
     let search = format!("{}:{}", paths.folder, std::env::var("PATH").unwrap());
     let status = Command::new("sh")
@@ -126,6 +142,50 @@ fn a_killed_program_is_started_again() {
 }
 
 #[test]
+fn a_task_of_a_plan_that_is_done_or_gone_runs_nothing() {
+    let (plan, results) = ("unfinished/plan.json", "manifest.json");
+    for engine in [slurm_script, hyperqueue_script] {
+        let (end, _, calls) = end_beside(engine, "exit 0", &[(results, PLAN)]);
+        assert_eq!((end, calls.as_str()), (0, ""));
+        for files in [&[(plan, "other"), (results, "third")][..], &[(results, "other")], &[]] {
+            let (end, _, calls) = end_beside(engine, "exit 0", files);
+            assert_eq!((end, calls.as_str()), (2, ""), "{files:?}");
+        }
+        // Results that are to be replaced are no sign that it is done.
+        let (end, _, calls) = end_beside(engine, "exit 0", &[(plan, PLAN), (results, "other")]);
+        assert_eq!((end, calls.as_str()), (0, SHARD));
+    }
+}
+
+#[test]
+fn merging_of_a_plan_that_is_gone_does_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path().join("it's $HOME");
+    std::fs::create_dir_all(folder.join("unfinished")).unwrap();
+    let of = Submission {
+        program: Path::new("/bin/echo"),
+        folder: &folder,
+        name: "",
+        missing: &[1],
+        shards: 1,
+        options: &[],
+        dry_run: false,
+        plan: PLAN,
+        set_plan: &|| Ok(()),
+    };
+    let call = merge_call(&of, &Paths::new(&of).unwrap(), &[]);
+    let script = call.arguments.last().unwrap().strip_prefix("--wrap=").unwrap();
+    for (name, plan, code) in
+        [("manifest.json", "", 2), ("manifest.json", PLAN, 0), ("unfinished/plan.json", PLAN, 0)]
+    {
+        std::fs::write(folder.join(name), plan).unwrap();
+        let (end, said) = sh(&[], script);
+        assert_eq!(end, Some(code), "{said}");
+        assert_eq!(said.contains("merge"), code == 0, "{said}");
+    }
+}
+
+#[test]
 fn a_cancelled_task_is_not_started_again() {
     // As an engine does, the program signals the shell too. Not by SIGINT: a test that is run in the
     // background ignores it, and so does every shell below.
@@ -165,7 +225,10 @@ fn merging_waits_for_every_array_and_has_the_last_word_on_its_log() {
                 "--job-name=quick start-merge",
                 "--output=/data/100%% \"new\"/merge.log",
                 "--open-mode=truncate",
-                "--wrap=exec '/opt/it'\\''s $HOME/balancelab' merge '/data/100% \"new\"' \
+                "--wrap=grep -qs 00c0ffee '/data/100% \"new\"/unfinished'/plan.json \
+                 '/data/100% \"new\"'/manifest.json || \
+                 { echo 'another run has the folder now'; exit 2; }; \
+                 exec '/opt/it'\\''s $HOME/balancelab' merge '/data/100% \"new\"' \
                  --threads \"${SLURM_CPUS_PER_TASK:-1}\"",
             ]
         );
