@@ -71,7 +71,8 @@ pub(super) fn slurm(submission: &Submission) -> anyhow::Result<String> {
         );
     }
     let (largest, assumed) = largest_index(submission.dry_run)?;
-    let script = slurm_script(&paths, submission.shards);
+    let (file, script) =
+        (paths.script("slurm", submission.shards), slurm_script(&paths, submission.shards));
     let arrays = arrays(submission.missing, largest);
     let calls: Vec<Call> =
         arrays.iter().map(|array| array_call(submission, &paths, array)).collect();
@@ -89,7 +90,7 @@ pub(super) fn slurm(submission: &Submission) -> anyhow::Result<String> {
         }
         let ids: Vec<String> = (1..=calls.len()).map(|job| format!("JOB{job}")).collect();
         _ = writeln!(text, "{}", merge_call(submission, &paths, &ids));
-        return Ok(text + &shown(&paths.script("job.sh"), &script));
+        return Ok(text + &shown(&file, &script));
     }
 
     // What Slurm would refuse it refuses before anything is planned.
@@ -98,7 +99,7 @@ pub(super) fn slurm(submission: &Submission) -> anyhow::Result<String> {
     test.arg("--wrap=true");
     test.run()?;
     (submission.set_plan)()?;
-    write(&paths, "job.sh", &script)?;
+    write(&paths, &file, &script)?;
     let mut ids: Vec<String> = Vec::new();
     for call in &calls {
         let id = call.run().and_then(|said| job_id(call, &said));
@@ -117,6 +118,7 @@ pub(super) fn slurm(submission: &Submission) -> anyhow::Result<String> {
 pub(super) fn hyperqueue(submission: &Submission) -> anyhow::Result<String> {
     let paths = Paths::new(submission)?;
     submission.check(&["--array", "--each-line", "--from-json"])?;
+    let file = paths.script("hq", submission.shards);
     let script = hyperqueue_script(&paths, submission.shards);
     let mut call = Call::new("hq", HQ_HELP, ["--output-mode=quiet", "submit"]);
     call.arg(format!("--array={}", report::ranges(submission.missing)));
@@ -124,15 +126,19 @@ pub(super) fn hyperqueue(submission: &Submission) -> anyhow::Result<String> {
     // A task's output would be two files in the current folder; the script keeps what matters.
     call.args(["--stdout=none", "--stderr=none"]);
     call.args(submission.options.iter().cloned());
-    call.args(["--".to_owned(), "sh".to_owned(), paths.script("job-hq.sh")]);
-
+    // The script is read when the task starts, and may have gone with what was merged by then.
     let (program, folder) = (quoted(&paths.program), quoted(&paths.folder));
+    let run = format!(
+        "[ -f \"$0\" ] || ! grep -qs {} {folder}/manifest.json || exit 0; exec sh \"$0\"",
+        paths.plan
+    );
+    call.args(["--", "sh", "-c", &run, &file]);
     if submission.dry_run {
-        return Ok(format!("{call}\n{}", shown(&paths.script("job-hq.sh"), &script)));
+        return Ok(format!("{call}\n{}", shown(&file, &script)));
     }
     Call::new("hq", HQ_HELP, ["server", "info"]).run()?;
     (submission.set_plan)()?;
-    write(&paths, "job-hq.sh", &script)?;
+    write(&paths, &file, &script)?;
     let said = call.run()?;
     let id = job_id(&call, &said)?;
     Ok(format!(
@@ -191,8 +197,10 @@ impl Paths {
         })
     }
 
-    fn script(&self, name: &str) -> String {
-        format!("{}/{name}", self.unfinished)
+    /// Returns the path of the script of an engine. Each plan has its own: tasks of another may be
+    /// about to read theirs.
+    fn script(&self, engine: &str, shards: u32) -> String {
+        format!("{}/{engine}-{}-{shards}.sh", self.unfinished, self.plan)
     }
 }
 
@@ -251,7 +259,7 @@ fn array_call(submission: &Submission, paths: &Paths, array: &Array) -> Call {
     call.arg(format!("--output={}/slurm-%A_%a.txt", pattern(&paths.unfinished)));
     call.arg("--open-mode=append");
     call.args(submission.options.iter().cloned());
-    call.arg(paths.script("job.sh"));
+    call.arg(paths.script("slurm", submission.shards));
     if array.offset > 0 {
         call.arg(array.offset.to_string());
     }
@@ -272,11 +280,11 @@ fn merge_call(submission: &Submission, paths: &Paths, ids: &[String]) -> Call {
     let (program, folder) = (quoted(&paths.program), quoted(&paths.folder));
     // The folder may have been given to another run while this job waited. Merging makes the
     // searches of the spec too.
+    let plan = &paths.plan;
     call.arg(format!(
-        "--wrap=grep -qs {} {}/plan.json {folder}/manifest.json || \
-         {{ echo 'another run has the folder now'; exit 2; }}; \
+        "--wrap=grep -qs {plan} {}/plan.json || {{ grep -qs {plan} {folder}/manifest.json && exit 0; \
+         echo 'another run has the folder now'; exit 2; }}; \
          exec {program} merge {folder} --threads \"${{SLURM_CPUS_PER_TASK:-1}}\"",
-        paths.plan,
         quoted(&paths.unfinished)
     ));
     call
@@ -318,13 +326,12 @@ fn counted(submission: &Submission) -> String {
 }
 
 /// Writes a script, whole or not at all: tasks of an earlier submission may be about to read it.
-fn write(paths: &Paths, name: &str, script: &str) -> anyhow::Result<()> {
-    let path = paths.script(name);
+fn write(paths: &Paths, path: &str, script: &str) -> anyhow::Result<()> {
     let written = || {
         let mut file = tempfile::Builder::new().prefix(".job-").tempfile_in(&paths.unfinished)?;
         file.write_all(script.as_bytes())?;
         file.as_file().sync_all()?;
-        file.persist(&path).map_err(std::io::Error::from)
+        file.persist(path).map_err(std::io::Error::from)
     };
     written().with_context(|| format!("can't write {path}")).map(drop)
 }

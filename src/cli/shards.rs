@@ -335,7 +335,20 @@ fn nothing_in(folder: &Path) -> anyhow::Result<Usage> {
 
 /// Makes the results of all shards.
 pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
-    let start = Start::now();
+    let (start, cancel) = (Start::now(), cancel_on_signal()?);
+    loop {
+        if let Some(end) = merge_as_it_is(args, &start, cancel)? {
+            return Ok(end);
+        }
+    }
+}
+
+/// Does so unless what is there changes meanwhile.
+fn merge_as_it_is(
+    args: &Merge,
+    start: &Start,
+    cancel: &std::sync::atomic::AtomicBool,
+) -> anyhow::Result<Option<End>> {
     let folder = quoted_path(&args.folder);
     let before = Work::at(&args.folder);
     let Some(intent) = before.intent()? else {
@@ -352,23 +365,22 @@ pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
             print(&format!("{folder} is complete: its results are in place\n"))?;
         }
         // As it ended the first time.
-        return Ok(match manifest["exit_code"].as_u64() {
+        return Ok(Some(match manifest["exit_code"].as_u64() {
             Some(0) => End::Fine,
             Some(1) => End::ClaimFailed,
             _ => End::ReplicationsFailed,
-        });
+        }));
     };
     let Some(of) = intent.shards else {
         let how = format!("`balancelab run {folder}` goes on with it");
         return Err(Usage(format!("the run in {folder} is not cut into shards; {how}")).into());
     };
     let experiment = intent.load()?;
-    let cancel = cancel_on_signal()?;
     let missing = missing(&before, &intent, of)?;
     if !missing.is_empty() {
         if before.intent()?.as_ref() != Some(&intent) {
             // Another process has merged them meanwhile.
-            return merge(args);
+            return Ok(None);
         }
         complain(&anyhow::anyhow!(
             "{} of {of} shards are missing: {}; run them, then merge again",
@@ -378,15 +390,15 @@ pub(super) fn merge(args: &Merge) -> anyhow::Result<End> {
         for (number, note) in notes(&before, &missing)? {
             complain(&anyhow::anyhow!("shard {number}: {note}"))?;
         }
-        return Ok(End::ReplicationsFailed);
+        return Ok(Some(End::ReplicationsFailed));
     }
     let work = Work::open(&args.folder)?;
     if work.intent()?.as_ref() != Some(&intent) {
         work.leave()?;
-        return merge(args);
+        return Ok(None);
     }
     // What it replaces was told when it began, and its own shards are no part of that.
     let intent = Intent { fresh: false, ..intent };
     let options = args.effort.options(cancel);
-    sweep(&start, &experiment, work, &intent, (Opener::Merge, options), args.output)
+    sweep(start, &experiment, work, &intent, (Opener::Merge, options), args.output).map(Some)
 }

@@ -54,8 +54,12 @@ pub(super) fn submit(args: &Submit) -> anyhow::Result<End> {
     let set_plan = || -> anyhow::Result<()> {
         // Tasks of a plan that goes on may be at work.
         let work = if planned.is_some() { Work::share(&folder) } else { Work::open(&folder) }?;
-        let now = work.intent();
-        if now.is_ok_and(|now| now != there) {
+        let has_changed = match work.intent() {
+            Ok(now) => now != there,
+            // What is damaged is replaced, or was so before.
+            Err(_) => planned.is_some(),
+        };
+        if has_changed {
             work.leave()?;
             let why = "another run has begun or ended in this folder meanwhile: submit again";
             return Err(Usage(why.to_owned()).into());

@@ -116,6 +116,21 @@ impl Work {
         }
     }
 
+    /// Checks that the folder is still given to a plan: without locks another run may have taken it
+    /// over.
+    ///
+    /// # Errors
+    /// [`StoreError`]; it isn't, or can't be read.
+    pub(super) fn check_plan(&self, plan: &str) -> Result<(), StoreError> {
+        match self.intent()? {
+            Some(now) if now.plan == plan => Ok(()),
+            _ => {
+                let why = "meanwhile another run has begun in this folder";
+                Err(StoreError::new(self.folder(), why))
+            }
+        }
+    }
+
     /// Writes down what the run is to do. Whoever shares the folder doesn't write over what
     /// another wrote: returns what is there.
     ///

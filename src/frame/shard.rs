@@ -66,12 +66,7 @@ impl<'a> ShardWriter<'a> {
         }
         let written = self.writer.finish();
         written.map_err(|error| StoreError::new(self.work.folder(), error))?;
-        // Without locks another run may have taken the folder over.
-        let now = self.work.intent()?.map(|intent| (intent.plan, intent.shards));
-        if now != Some((self.intent.plan.clone(), self.intent.shards)) {
-            let why = "meanwhile another run has begun in this folder";
-            return Err(StoreError::new(self.work.folder(), why));
-        }
+        self.work.check_plan(&self.intent.plan)?;
         let path = self.work.put_shard(self.shard, self.file)?;
         // What it was made from isn't needed any more.
         let is_part =

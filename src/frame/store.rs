@@ -64,6 +64,8 @@ pub struct Store<'a> {
     work: &'a Work,
     experiment: &'a Experiment,
     shard: Option<Shard>,
+    /// Hash of the plan that it keeps rows of.
+    plan: String,
     header: Vec<(String, String)>,
     index: Index,
     /// The specs, as JSON, that other rows were made for, or why they can't be told.
@@ -207,6 +209,7 @@ impl<'a> Store<'a> {
             work,
             experiment,
             shard,
+            plan: intent.plan.clone(),
             header: intent.header(shard),
             index: Index::default(),
             before: Vec::new(),
@@ -265,6 +268,7 @@ impl<'a> Store<'a> {
         let mut writer =
             Writer::new(handle, &self.experiment.columns, self.header.clone()).map_err(stored)?;
         writer.write(&rows).and_then(|()| writer.finish()).map_err(stored)?;
+        self.work.check_plan(&self.plan)?;
         self.work.put_rows(self.shard, file)?;
         let mut buffer = self.buffer();
         buffer.kept += count;

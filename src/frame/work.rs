@@ -304,7 +304,12 @@ fn is_ours(name: &str) -> bool {
         let digits = |n: &str| n.bytes().all(|b| b.is_ascii_digit() || b == b'_');
         number.is_some_and(|n| !n.is_empty() && digits(n))
     };
-    [PLAN, LOCK, JOURNAL, "job.sh", "job-hq.sh"].contains(&name)
+    let script = |name: &str| {
+        let stem = name.strip_suffix(".sh").unwrap_or_default();
+        ["slurm-", "hq-"].iter().any(|engine| stem.starts_with(engine))
+    };
+    [PLAN, LOCK, JOURNAL].contains(&name)
+        || script(name)
         || [OURS, SHARDS, ".job-"].iter().any(|prefix| is_temporary(name, prefix))
         || ["error-", "slurm-"].into_iter().any(task)
         || rows_of(name).is_some()

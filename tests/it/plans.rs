@@ -235,3 +235,25 @@ fn nothing_seems_missing_beside_a_merge() {
         }
     }
 }
+
+/// A run whose folder was given to another plan keeps nothing there: its rows would be foreign.
+#[test]
+fn a_run_that_lost_its_folder_leaves_it_alone() {
+    let place = Place::new();
+    place.write("parts.yaml", SPEC);
+    place.write("long.yaml", &SPEC.replace("replications: 23", "replications: 20_000"));
+    let mut command = place.command(&["long.yaml", "--quiet", "--out", "a", "--shard", "1/2"]);
+    let long = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    while !place.path("a/unfinished/plan.json").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    std::fs::remove_dir_all(place.path("a/unfinished")).unwrap();
+    place.fine(&["parts.yaml", "--quiet", "--out", "a", "--shard", "1/2"]);
+    let output = long.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(4), "{said}");
+    place.fine(&["parts.yaml", "--quiet", "--out", "a", "--shard", "2/2"]);
+    place.fine(&["merge", "a", "--quiet"]);
+    place.fine(&["parts.yaml", "--quiet", "--out", "one"]);
+    assert_equal(&place, "one", "a");
+}

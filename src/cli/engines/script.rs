@@ -7,7 +7,7 @@ fn script_head(paths: &Paths, shards: u32, engine: &str) -> String {
     let (program, folder, plan) = (quoted(&paths.program), quoted(&paths.folder), &paths.plan);
     format!(
         "#!/bin/sh
-# Runs one shard as a task of {engine}. Every submission writes this file anew.
+# Runs one shard as a task of {engine}.
 program={program}
 folder={folder}
 shards={shards}
@@ -31,7 +31,8 @@ trap 'stopped=yes' HUP INT TERM
 
 # Runs the program. Returns only if it was killed, with how in `code`: that may go better next time.
 run_shard() {
-    if ! grep -qs "$plan" "$unfinished/plan.json"; then
+    if ! { grep -qs "$plan" "$unfinished/plan.json" &&
+        grep -qs "\"shards\": $shards," "$unfinished/plan.json"; }; then
         # Another task did this shard too, and all have been merged since.
         grep -qs "$plan" "$folder/manifest.json" && exit 0
         echo "shard $shard of $shards: another run has $folder now" >&2
