@@ -8,9 +8,10 @@ mod plain_queues;
 
 use std::time::Instant;
 
-use balancelab::model::{Compiled, Length, Model, Supermarket, Warmup};
+use balancelab::model::{Arrivals, Compiled, Length, Model, Supermarket, Warmup};
 use balancelab::policy::{Jiq, Least, Load, Policy, Random, Rank, Sq, Tie};
 use balancelab::rng::{Distribution, StreamKey};
+use balancelab::sim::Discipline;
 
 const JOBS: u64 = 1_000_000;
 const ROUNDS: u32 = 8;
@@ -21,7 +22,11 @@ fn model(servers: usize) -> Compiled {
         speeds: vec![1.0; servers],
         channels: 1,
         capacity: None,
-        interarrival: Distribution::Exponential { mean: 1.0 },
+        discipline: Discipline::Fcfs,
+        outages: Vec::new(),
+        breakdowns: None,
+        interarrival: Arrivals::Renewal(Distribution::Exponential { mean: 1.0 }),
+        batch: None,
         load: Some(0.9),
         service: Distribution::Exponential { mean: 1.0 },
         length: Length::Arrivals(JOBS),

@@ -19,7 +19,7 @@ use anyhow::Context;
 use args::{Arguments, Command, SpecArgs};
 
 use crate::engine::{self, Case, Plan};
-use crate::frame::{StoreError, Work};
+use crate::frame::{StoreError, Work, read_input};
 use crate::report;
 use crate::spec::{self, Experiment, Override, Replications, SpecError, Stored};
 
@@ -232,7 +232,7 @@ fn override_with(overrides: &mut Vec<Override>, changes: Vec<Override>) {
 /// Returns what reads the files that a spec in a folder names.
 fn reader(folder: &Path) -> impl Fn(&str) -> Result<String, String> {
     let folder = folder.to_owned();
-    move |file| std::fs::read_to_string(folder.join(file)).map_err(|error| error.to_string())
+    move |file| read_input(&folder.join(file))
 }
 
 fn read_spec(path: &Path) -> Result<String, String> {

@@ -9,6 +9,7 @@
 mod columns;
 mod comparisons;
 mod index;
+mod input;
 mod intent;
 mod long;
 mod results;
@@ -20,6 +21,7 @@ mod table;
 mod work;
 
 pub use comparisons::{Best, Comparison};
+pub use input::read_input;
 pub use intent::Intent;
 pub use results::{Kept, Provenance, Results, verdict, z};
 pub use shard::{ShardWriter, finished_shard, kept, missing};

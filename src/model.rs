@@ -9,7 +9,7 @@ mod supermarket;
 mod values;
 
 pub use loss_router::{LossRouter, Redirect};
-pub use supermarket::{Length, Supermarket};
+pub use supermarket::{Arrivals, Length, Supermarket, Trace, is_count};
 
 /// Version of the kernels and of everything else that turns a point and a replication into a row;
 /// raised when a row of an existing spec changes, so that rows of two versions are never mixed.

@@ -12,7 +12,8 @@
 //! | [`Role::Service`] | 1 | job sizes, drawn at the arrival whatever becomes of the job | those of one service time |
 //! | [`Role::Routing`] | 2 | the policy: servers to look at, coins, ties | as many as the policy states, by policy |
 //! | [`Role::Redirect`] | 3 | the model: choices made after routing, such as where a redirected job goes | as many as the model states |
-//! | reserved | 4 and up | nobody yet | |
+//! | [`Role::Outages`] | 4 | failures and repairs of servers, in order of time | those of one exponential time |
+//! | reserved | 5 and up | nobody yet | |
 //!
 //! A new role takes the next index; an index is never renumbered or used again, since that would change stored results.
 //! Arrivals and sizes never share a stream with a policy, so every policy meets the same jobs (common random numbers).
@@ -64,6 +65,8 @@ pub enum Role {
     Routing = 2,
     /// The model's choices after routing.
     Redirect = 3,
+    /// When servers fail and are repaired.
+    Outages = 4,
 }
 
 /// Identity of one replication's streams, free of thread, order and policy.

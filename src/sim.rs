@@ -3,9 +3,15 @@
 
 mod audit;
 mod channels;
+mod occupancy;
 mod order;
+mod outages;
 mod queues;
+mod stations;
 
 pub use audit::{Failure, audit};
 pub use channels::Channels;
-pub use queues::{Occupancy, Queues, Service};
+pub use occupancy::Occupancy;
+pub use outages::{Breakdowns, Outage, Outages};
+pub use queues::{Queues, Service};
+pub use stations::{Discipline, Stations};

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::StoreError;
 use super::work::{PLAN, Work, put_if_new, put_in_place};
+use super::{StoreError, read_input};
 use crate::engine::Shard;
 use crate::model::KERNELS;
 use crate::rng::{GENERATOR, content_hash};
@@ -63,7 +63,7 @@ impl Intent {
     /// # Errors
     /// What the system says.
     pub fn read(&self, path: &str) -> Result<String, String> {
-        let text = fs::read_to_string(Path::new(&self.spec.folder).join(path));
+        let text = read_input(&Path::new(&self.spec.folder).join(path));
         text.map_err(|error| format!("{error} (in {})", self.spec.folder))
     }
 

@@ -9,14 +9,18 @@
 //! scenario meet the same jobs. At equal times departures come before arrivals.
 
 use crate::rng::Distribution;
+use crate::sim::{Breakdowns, Discipline, Outage};
 use crate::stats::Good;
 
 use super::{Columns, Response, System, Warmup};
 
 mod kernel;
+mod servers;
 mod theory;
+mod traffic;
 
 pub use kernel::Compiled;
+pub use traffic::{Arrivals, Trace, is_count};
 
 /// The supermarket among the systems.
 pub const SYSTEM: System =
@@ -40,8 +44,15 @@ pub struct Supermarket {
     pub channels: u32,
     /// Most jobs in each server, those in service included; none is any number.
     pub capacity: Option<u32>,
+    /// Who is served.
+    pub discipline: Discipline,
+    /// When servers are down, by a list and by chance.
+    pub outages: Vec<Outage>,
+    pub breakdowns: Option<Breakdowns>,
     /// Time between arrivals [time units].
-    pub interarrival: Distribution,
+    pub interarrival: Arrivals,
+    /// Jobs that come together at each of these times, 1 or more; none is one job.
+    pub batch: Option<Distribution>,
     /// What all servers together are to be loaded with, to which the times between arrivals are
     /// stretched; none leaves them as they are.
     pub load: Option<f64>,
@@ -101,15 +112,32 @@ impl Supermarket {
         if let Some(capacity) = self.capacity {
             text += &format!(" capacity={capacity}");
         }
+        if let Some(batch) = &self.batch {
+            text += &format!(" batch={}", batch.identity());
+        }
+        if self.discipline != Discipline::Fcfs {
+            text += &format!(" {:?}", self.discipline);
+        }
+        if !self.outages.is_empty() {
+            text += &format!(" outages={:?}", self.outages);
+        }
+        if let Some(breakdowns) = &self.breakdowns {
+            text += &format!(" {breakdowns:?}");
+        }
         text
     }
 
-    /// Returns the mean time between arrivals [time units].
+    /// Returns the mean time between arrivals of single jobs [time units].
     pub fn mean_interarrival(&self) -> f64 {
         match self.load {
             Some(load) => self.service.mean() / (load * self.speed()),
-            None => self.interarrival.mean(),
+            None => self.own_interarrival(),
         }
+    }
+
+    /// Returns what it is before it is stretched.
+    fn own_interarrival(&self) -> f64 {
+        self.interarrival.mean() / self.batch.as_ref().map_or(1.0, |batch| batch.mean())
     }
 
     /// Returns the speed of all channels together [size/time].
@@ -119,7 +147,7 @@ impl Supermarket {
 
     /// Returns the load of all servers together: the work that comes over what they can do.
     pub fn offered(&self) -> f64 {
-        self.load.unwrap_or_else(|| self.service.mean() / (self.interarrival.mean() * self.speed()))
+        self.load.unwrap_or_else(|| self.service.mean() / (self.own_interarrival() * self.speed()))
     }
 
     pub fn expected_arrivals(&self) -> f64 {
@@ -152,12 +180,66 @@ impl Supermarket {
                 self.max_arrivals
             ));
         }
-        let offered = self.offered();
+        self.check_outages()?;
+        if let (Arrivals::Trace(trace), Length::Arrivals(n)) = (&self.interarrival, self.length)
+            && n > trace.times.len() as u64
+        {
+            let there = trace.times.len();
+            return Err(format!("the trace has {there} jobs, not {n}; take fewer `arrivals`"));
+        }
+        let offered = self.offered() / self.availability();
         if offered >= 1.0 && self.capacity.is_none() && matches!(self.length, Length::Arrivals(_)) {
             return Err(format!(
                 "unstable: the load is {offered:.6}, so there is no steady state; take it below 1, \
                  give servers a `capacity`, or study the transient up to a `horizon`"
             ));
+        }
+        Ok(())
+    }
+
+    /// Returns what servers that fail by chance can do in the long run, as a share of what they could
+    /// if they didn't.
+    fn availability(&self) -> f64 {
+        let Some(Breakdowns { mtbf, mttr, servers }) = &self.breakdowns else { return 1.0 };
+        let fails = |server: usize| match servers {
+            Some(servers) => servers.binary_search(&(server as u32)).is_ok(),
+            None => true,
+        };
+        let up = |server| if fails(server) { mtbf / (mtbf + mttr) } else { 1.0 };
+        let speeds = self.speeds.iter().enumerate();
+        speeds.map(|(server, speed)| speed * up(server)).sum::<f64>()
+            / self.speeds.iter().sum::<f64>()
+    }
+
+    fn check_outages(&self) -> Result<(), String> {
+        let count = self.speeds.len();
+        let named = self.outages.iter().map(|outage| outage.server);
+        let failing = self.breakdowns.iter().filter_map(|breakdowns| breakdowns.servers.as_ref());
+        let mut all = named.chain(failing.flatten().copied());
+        if let Some(server) = all.find(|&server| server as usize >= count) {
+            return Err(format!(
+                "there is no server {server} to fail; the model has {count}, counted from 0"
+            ));
+        }
+        let fails = |server: u32| match &self.breakdowns {
+            Some(Breakdowns { servers: Some(servers), .. }) => servers.contains(&server),
+            breakdowns => breakdowns.is_some(),
+        };
+        if let Some(outage) = self.outages.iter().find(|outage| fails(outage.server)) {
+            let server = outage.server;
+            return Err(format!(
+                "server {server} has `outages` and `failures`; give it one of them"
+            ));
+        }
+        let mut sorted: Vec<&Outage> = self.outages.iter().collect();
+        sorted.sort_by(|a, b| a.server.cmp(&b.server).then(a.from.total_cmp(&b.from)));
+        for pair in sorted.windows(2) {
+            if pair[0].server == pair[1].server && pair[1].from < pair[0].to {
+                let (server, from) = (pair[0].server, pair[1].from);
+                return Err(format!(
+                    "`outages` of server {server} overlap at {from}; make one of them"
+                ));
+            }
         }
         Ok(())
     }

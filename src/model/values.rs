@@ -21,6 +21,11 @@ impl Values {
         self.list.push((name, column, value));
     }
 
+    /// Takes all values of a response back.
+    pub(super) fn unset(&mut self, name: &str) {
+        self.list.retain(|&(other, ..)| other != name);
+    }
+
     /// Returns a value per column of the model, nothing where there is none.
     pub(super) fn columns(&self) -> Vec<Option<f64>> {
         let find =

@@ -7,8 +7,9 @@
 //!
 //! At equal times departures come before arrivals.
 
+use super::occupancy::Counted;
 use super::order::Order;
-use super::{Failure, audit};
+use super::{Failure, Occupancy};
 
 /// All queues of a system.
 #[derive(Clone, Debug)]
@@ -50,17 +51,6 @@ struct Queue {
 pub struct Service {
     pub start: f64,
     pub end: f64,
-}
-
-/// What queues did over a period.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Occupancy {
-    /// Time that queues spent with each number of jobs, as a share of all time.
-    pub levels: Vec<f64>,
-    /// Time average of each queue's busy channels over its channels.
-    pub utilisation: Vec<f64>,
-    /// Jobs that each queue took in.
-    pub accepted: Vec<u64>,
 }
 
 impl Queue {
@@ -144,6 +134,12 @@ impl Queues {
     /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
+    }
+
+    /// Returns the time of the last look.
+    #[inline(always)]
+    pub fn now(&self) -> f64 {
+        self.now
     }
 
     /// Moves the clock on, never back.
@@ -278,20 +274,8 @@ impl Queues {
     /// path), or a queue was fuller than it can be.
     pub fn occupancy(&mut self, start: f64, end: f64) -> Result<Occupancy, Failure> {
         self.advance(end);
-        let length = end - start;
-        let all = length * self.queues.len() as f64;
-        if length <= 0.0 {
-            // Nothing is the share of no time.
-            let accepted = self.queues.iter().map(|queue| queue.accepted).collect();
-            let utilisation = vec![f64::NAN; self.queues.len()];
-            return Ok(Occupancy {
-                levels: vec![f64::NAN; self.levels.len()],
-                utilisation,
-                accepted,
-            });
-        }
-        let (mut spent, mut utilisation) = (0.0, Vec::with_capacity(self.queues.len()));
-        let mut greatest = 0.0;
+        let (mut spent, mut greatest) = (0.0, 0.0);
+        let mut utilisation = Vec::with_capacity(self.queues.len());
         for queue in &mut self.queues {
             queue.sync(end, &mut self.levels);
             self.levels[queue.len as usize] += end - queue.since;
@@ -299,26 +283,11 @@ impl Queues {
             spent += queue.spent - queue.ahead(end);
             greatest += queue.spent;
             let busy = queue.work - queue.backlog(self.channels, end);
-            utilisation.push((busy / (length * f64::from(self.channels))).max(0.0));
+            utilisation.push((busy / ((end - start) * f64::from(self.channels))).max(0.0));
         }
-        let levels: Vec<f64> = self.levels.iter().map(|time| time / all).collect();
-        let by_level: f64 =
-            levels.iter().enumerate().map(|(jobs, share)| jobs as f64 * share).sum();
-        let by_job = spent / all;
-        // Both come of sums, and of differences of sums, that may be much greater.
-        let rounding = 1e-9 * (1.0 + by_level) * end / length + 1e-12 * greatest / all;
-        audit((by_level - by_job).abs() <= rounding, || {
-            format!("queues held {by_level} jobs each in the mean, and jobs were in {by_job}")
-        })?;
-        audit((levels.iter().sum::<f64>() - 1.0).abs() <= rounding, || {
-            "queues spent more or less time than there was".to_owned()
-        })?;
-        let most = levels.iter().rposition(|&share| share > 0.0).unwrap_or(0);
-        audit(most as u64 <= u64::from(self.capacity), || {
-            format!("a queue of {} held {most}", self.capacity)
-        })?;
         let accepted = self.queues.iter().map(|queue| queue.accepted).collect();
-        Ok(Occupancy { levels, utilisation, accepted })
+        let (levels, capacity) = (&*self.levels, self.capacity);
+        Counted { levels, spent, greatest, capacity, start, end }.check(utilisation, accepted)
     }
 }
 

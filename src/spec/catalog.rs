@@ -11,12 +11,12 @@ mod policies;
 
 pub use distributions::DISTRIBUTIONS;
 pub use experiment::{BASELINE, CLAIM, EXPERIMENT, PUBLISHED, REPLICATIONS, SELECT, UNTIL};
-pub use models::{MODELS, WARMUP};
+pub use models::{FAILURES, MMPP, MODELS, OUTAGE, WARMUP};
 pub use optimize::{CONFIRM, MAX_BUDGET, METHODS, OPTIMIZE, PARAMETER, RIVAL};
 pub use policies::{CUSTOM_RULE, POLICIES, RULES};
 
 /// Something that a spec names, with the fields that its map may have.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Kind {
     pub name: &'static str,
     pub about: &'static str,
@@ -24,7 +24,7 @@ pub struct Kind {
 }
 
 /// A field of a map.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Field {
     pub name: &'static str,
     pub takes: Takes,
@@ -95,6 +95,10 @@ pub enum Takes {
     Select,
     /// A number, `auto`, or a map with the fields of [`WARMUP`].
     Warmup,
+    /// A map with the fields of a kind.
+    Map(&'static Kind),
+    /// A list of such maps.
+    Maps(&'static Kind),
     /// A label, or a map with the fields of [`BASELINE`].
     Baseline,
     /// A map with the fields of [`OPTIMIZE`], or a list of them.
@@ -142,6 +146,12 @@ impl Kind {
     /// Returns the name for messages: in backquotes, if the spec has it as a word.
     pub fn title(&self) -> String {
         title(self.name)
+    }
+
+    /// Returns the names of its fields, as a map has them.
+    fn keys(&self) -> String {
+        let names: Vec<&str> = self.fields.iter().map(|field| field.name).collect();
+        format!("{{{}}}", names.join(", "))
     }
 
     /// Returns the field of that name.
@@ -212,6 +222,8 @@ impl Takes {
             Takes::Until => "{response, half_width or relative}, or a list of them".to_owned(),
             Takes::Select => "{response, delta}".to_owned(),
             Takes::Warmup => "a number of at least 0, auto, or {arrivals: ..}".to_owned(),
+            Takes::Map(kind) => kind.keys(),
+            Takes::Maps(kind) => format!("a list of {}", kind.keys()),
             Takes::Baseline => "a label, or {policy, at}".to_owned(),
             Takes::Levels => "a map from axes to values".to_owned(),
             Takes::Optimize => {

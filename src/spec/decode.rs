@@ -1,6 +1,8 @@
 //! From sections of the tree to the plain parameters that models and policies take.
 
-use crate::model::{Length, LossRouter, Model, Redirect, Supermarket, Warmup};
+mod supermarket;
+
+use crate::model::{LossRouter, Model, Redirect, Warmup};
 use crate::policy::{
     Alternate, Capacities, Coin, Compare, Jiq, Least, Ledger, Load, Policy, Random, Rank, Rule, Sq,
     Style, Theta, Tie, Trigger, WeightedRoundRobin, gcd,
@@ -19,7 +21,7 @@ pub fn model(scope: Scope, node: &Node) -> Option<Model> {
     let section = Section::open(scope, kind, value, at);
     let model = match kind.name {
         "loss_router" => loss_router(&section).map(Model::LossRouter),
-        _ => supermarket(&section).map(Model::Supermarket),
+        _ => supermarket::decode(&section).map(Model::Supermarket),
     };
     let model = model.filter(|_| scope.faults.len() == faults)?;
     if let Err(sentence) = model.check() {
@@ -57,33 +59,6 @@ fn loss_router(section: &Section) -> Option<LossRouter> {
         warmup: warmup?,
         redirect,
         departure_first,
-        max_arrivals: max_arrivals?,
-    })
-}
-
-fn supermarket(section: &Section) -> Option<Supermarket> {
-    section.one_of("servers", "speeds", "give `servers`, a number, or the list of their `speeds`");
-    section.one_of("horizon", "arrivals", "give the `horizon` of a replication or its `arrivals`");
-    let servers = section.integer("servers").map(|servers| vec![1.0; servers as usize]);
-    let speeds = section.numbers("speeds").or(servers);
-    let channels = section.integer("servers_per_queue");
-    let capacity = section.integer("capacity").map(|capacity| capacity as u32);
-    let interarrival = distribution(section, "interarrival");
-    let load = section.number("load");
-    let service = distribution(section, "service");
-    let horizon = section.number("horizon").map(Length::Time);
-    let length = section.integer("arrivals").map(Length::Arrivals).or(horizon);
-    let warmup = warmup(section);
-    let max_arrivals = section.integer("max_arrivals");
-    Some(Supermarket {
-        speeds: speeds?,
-        channels: channels? as u32,
-        capacity,
-        interarrival: interarrival?,
-        load,
-        service: service?,
-        length: length?,
-        warmup: warmup?,
         max_arrivals: max_arrivals?,
     })
 }
@@ -398,12 +373,13 @@ mod tests {
     #[test]
     fn every_kind_of_the_catalog_is_decoded() {
         for kind in MODELS {
-            let either = match kind.name {
-                "supermarket" => ", servers: 3, arrivals: 9}",
-                _ => "}",
+            let text = match kind.name {
+                "supermarket" => "supermarket: {servers: 3, arrivals: 9, \
+                    interarrival: {poisson: 3}, service: {poisson: 3}}"
+                    .to_owned(),
+                _ => required(kind),
             };
-            let text = required(kind);
-            decoded(&text.replace("}}", &format!("}}{either}")).replace("}}}", "}}"), model);
+            decoded(&text, model);
         }
         for kind in POLICIES {
             let text = match kind.name {

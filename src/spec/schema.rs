@@ -171,6 +171,8 @@ fn takes(takes: &Takes) -> Value {
             let time = json!({"type": "number", "minimum": 0});
             json!({"anyOf": [time, {"const": "auto"}, map(&WARMUP, true)]})
         }
+        Takes::Map(kind) => map(kind, true),
+        Takes::Maps(kind) => json!({"type": "array", "items": map(kind, true)}),
         Takes::Baseline => json!({"anyOf": [{"type": "string"}, map(&BASELINE, false)]}),
         Takes::Levels => json!({"type": "object"}),
         Takes::Optimize => {

@@ -147,6 +147,32 @@ impl<'a> Section<'a> {
         self.node(name).map_or(self.at, |node| node.at)
     }
 
+    /// Opens the map in a field, if it was given.
+    pub fn map(&self, name: &str, kind: &'static Kind) -> Option<Section<'a>> {
+        let node = self.given(self.field(name)?)?;
+        Some(Section::open(self.scope, kind, Some(node), node.at))
+    }
+
+    /// Opens the maps of a list in a field, if it was given.
+    pub fn maps(&self, name: &str, kind: &'static Kind) -> Option<Vec<Section<'a>>> {
+        let field = self.field(name)?;
+        let node = self.given(field)?;
+        let Value::List(list) = &node.value else {
+            self.unfit(field, node);
+            return Some(Vec::new());
+        };
+        let items = list.iter().map(|item| self.scope.resolve(item));
+        Some(items.map(|item| Section::open(self.scope, kind, Some(item), item.at)).collect())
+    }
+
+    /// Notes that a field is missing, though others may stand in for it; `help` is the remedy.
+    pub fn missing(&self, name: &str, help: &str) {
+        if !self.broken && !self.misspelt(name) {
+            let message = format!("{} needs `{name}`", self.kind.title());
+            self.scope.faults.add(self.at, message, help.to_owned());
+        }
+    }
+
     /// Notes if not exactly one of two fields is given; `help` is the remedy.
     pub fn one_of(&self, a: &str, b: &str, help: &str) {
         let title = || self.kind.title();

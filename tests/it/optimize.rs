@@ -132,16 +132,23 @@ fn a_killed_search_ends_in_the_same_optimum() {
     place.write("split.yaml", &SPLIT.replace("budget: 1000", "budget: 20000"));
     place.fine(&["split.yaml", "--quiet", "--out", "whole"]);
     assert!(!place.path("whole/unfinished").exists());
-    let mut grown = Vec::new();
-    for milliseconds in [60, 25, 110, 40, 75] {
+    let length = || {
+        let journal = std::fs::metadata(place.path("cut/unfinished/search.journal"));
+        journal.map_or(0, |journal| journal.len())
+    };
+    let mut grown = vec![0];
+    for milliseconds in [0, 25, 10, 5, 1] {
         let mut run = place.command(&["split.yaml", "--quiet", "--out", "cut"]).spawn().unwrap();
+        // However busy the machine is, something has been found when it is killed.
+        while length() <= grown[grown.len() - 1].max(100) && run.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         std::thread::sleep(Duration::from_millis(milliseconds));
         run.kill().unwrap();
         run.wait().unwrap();
-        let journal = std::fs::metadata(place.path("cut/unfinished/search.journal"));
-        grown.push(journal.map_or(0, |journal| journal.len()));
+        grown.push(length());
     }
-    assert!(grown.is_sorted() && grown[4] > 1000, "{grown:?}");
+    assert!(grown.is_sorted() && grown[5] > 100, "{grown:?}");
     place.fine(&["split.yaml", "--quiet", "--out", "cut"]);
     for file in ["trace.parquet", "optimum.json"] {
         assert!(place.bytes(&format!("whole/{file}")) == place.bytes(&format!("cut/{file}")));

@@ -1,11 +1,12 @@
 //! The supermarket: queues against theory, against another kernel, and by hand.
 
 use balancelab::engine::Case;
-use balancelab::model::{Length, LossRouter, Model, Redirect, Supermarket, Warmup};
+use balancelab::model::{Arrivals, Length, LossRouter, Model, Redirect, Supermarket, Warmup};
 use balancelab::policy::{
     Alternate, Coin, Least, Load, Policy, Random, Rank, Rule, Sq, Theta, Tie, Trigger,
 };
 use balancelab::rng::{Distribution, StreamKey};
+use balancelab::sim::Discipline;
 use balancelab::stats::Moments;
 
 use crate::program::Place;
@@ -122,7 +123,11 @@ fn full_servers_refuse_what_the_loss_router_refuses() {
         speeds: vec![1.0, 2.0],
         channels,
         capacity: Some(channels),
-        interarrival,
+        discipline: Discipline::Fcfs,
+        outages: Vec::new(),
+        breakdowns: None,
+        interarrival: Arrivals::Renewal(interarrival),
+        batch: None,
         load: None,
         service,
         length: Length::Time(horizon),
@@ -304,4 +309,194 @@ fn what_a_model_does_not_show_is_refused() {
         assert_eq!(said.code, Some(if fine { 0 } else { 2 }), "{to}: {}", said.err);
         assert!(fine || said.err.contains("unstable: the load is 1"), "{}", said.err);
     }
+}
+
+/// Disciplines, on servers that are followed event by event.
+#[test]
+fn other_disciplines_agree_with_theory() {
+    let spec = |model: &str, policies: &str| {
+        format!(
+            "{{name: t, seed: 5, replications: 30, policies: {policies}, model: {{supermarket: {{
+            interarrival: {{exponential: 1}}, warmup: {{arrivals: 5_000}}, arrivals: 40_000,
+            {model}}}}}}}"
+        )
+    };
+    let exponential = "service: {exponential: 1}";
+    let [ps, lifo] = ["ps", "lifo"].map(|discipline| format!("discipline: {discipline}"));
+    for (model, policies, least) in [
+        (format!("servers: 2, load: 0.7, {ps}, {exponential}"), "[random, sq, jsq, jiq]", 50),
+        (format!("servers: 2, load: 0.7, {lifo}, {exponential}"), "[random, sq, jsq]", 35),
+        // Whatever the sizes: M/G/1 and, with two channels, M/G/2 under processor sharing.
+        (
+            format!("servers: 2, load: 0.7, {ps}, service: {{lognormal: {{mean: 2, cv: 2}}}}"),
+            "[coin: {theta: 0.4}]",
+            14,
+        ),
+        (
+            format!(
+                "servers: 2, load: 0.7, {ps}, servers_per_queue: 2, capacity: 5,
+            service: {{uniform: {{low: 0, high: 2}}}}"
+            ),
+            "[random]",
+            14,
+        ),
+        // Nobody is interrupted and sizes aren't looked at, so the mean wait is that of M/G/1.
+        (
+            format!("servers: 1, load: 0.7, {lifo}, service: {{lognormal: {{mean: 2, cv: 1}}}}"),
+            "[random]",
+            6,
+        ),
+    ] {
+        let compared = compare(&spec(&model, policies));
+        assert!(compared >= least, "{compared} {model}");
+    }
+    // Last come, first served: E W^2 is that of first come, first served, over 1 - load (L. Takacs
+    // 1963).
+    let model = format!("servers: 1, load: 0.5, {lifo}, {exponential}");
+    let experiment = experiment(&spec(&model, "[random]"));
+    let at = experiment.columns.iter().position(|column| column == "waiting_sd").unwrap();
+    let mut spread = Moments::default();
+    for replication in 0..30 {
+        spread.push(Case::new(&experiment, 0).unwrap().replicate(replication).unwrap()[at]);
+    }
+    let expected = (4.0_f64 / 0.5 - 1.0).sqrt();
+    let z = (spread.mean().unwrap() - expected) / spread.se().unwrap();
+    assert!(z.abs() < 4.0, "{z}");
+}
+
+/// Whatever can be simulated both ways: an outage after the end changes who simulates, and nothing
+/// else.
+#[test]
+fn both_ways_to_simulate_give_the_same_rows() {
+    let spec = |policy: &str, outages: &str| {
+        format!(
+            "{{name: t, seed: 5, replications: 1, policies: [{policy}], model: {{supermarket: {{
+            speeds: [1, 2, 1.5], interarrival: {{exponential: 1}}, load: 0.8, capacity: 6,
+            servers_per_queue: 2, service: {{lognormal: {{mean: 3, cv: 2}}}},
+            warmup: 100, horizon: 5000{outages}}}}}}}"
+        )
+    };
+    for policy in [
+        "random",
+        "sq: {tie: fastest}",
+        "jsq",
+        "least_work: {tie: first}",
+        "jiq",
+        "shortest_expected_delay",
+        "round_robin",
+        "trigger",
+        "sq: {d: 1, memory: 1}",
+    ] {
+        let fast = experiment(&spec(policy, ""));
+        let slow = experiment(&spec(policy, ", outages: [{server: 1, from: 9000, to: 9001}]"));
+        let key = StreamKey { seed: 5, scenario: 9, replication: 3 };
+        let rows = [&fast, &slow].map(|experiment| {
+            let point = experiment.design.point(0);
+            let model = experiment.model(&point).unwrap().compile().unwrap();
+            model.replicate(&experiment.policy(&point).unwrap(), &key).unwrap()
+        });
+        for ((name, fast), slow) in fast.columns.iter().zip(&rows[0]).zip(&rows[1]) {
+            // Those of jobs that come and of jobs that leave differ by those that stay.
+            let share = if name.starts_with("sojourn") || name.starts_with("waiting") {
+                0.02
+            } else {
+                1e-9
+            };
+            assert!((fast - slow).abs() <= share * fast.abs(), "{policy} {name}: {fast} {slow}");
+        }
+    }
+}
+
+/// Batches, a rate that changes, and recorded jobs.
+#[test]
+fn arrivals_of_every_kind_agree_with_theory() {
+    let mean = |arrivals: &str, column: &str| {
+        let experiment = experiment(&format!(
+            "{{name: t, seed: 5, replications: 40, policies: [random], model: {{supermarket: {{
+            servers: 1, service: {{exponential: 1}}, warmup: {{arrivals: 10_000}},
+            arrivals: 60_000, {arrivals}}}}}}}"
+        ));
+        let at = experiment.columns.iter().position(|name| name == column).unwrap();
+        let mut all = Moments::default();
+        for replication in 0..40 {
+            all.push(Case::new(&experiment, 0).unwrap().replicate(replication).unwrap()[at]);
+        }
+        (all.mean().unwrap(), all.se().unwrap())
+    };
+    let near = |(mean, error): (f64, f64), expected: f64| {
+        assert!(((mean - expected) / error).abs() < 4.0, "{mean} ± {error}, not {expected}");
+    };
+    // M^X/M/1: the mean number is that of M/M/1, and rho / (1 - rho) (E X^2 / E X - 1) / 2 more
+    // (D. Gross, C. Harris 1998, sec. 3.1). X of 3 always, and geometric of mean 2: E X^2 = 6.
+    let batches = "interarrival: {exponential: 6}, batch: {deterministic: 3}";
+    near(mean(batches, "jobs_per_server"), 1.0 + (3.0 - 1.0) / 2.0);
+    let batches = "interarrival: {exponential: 1}, load: 0.6, batch: {geometric: 2}";
+    near(mean(batches, "jobs_per_server"), 1.5 + 1.5 * (3.0 - 1.0) / 2.0);
+    // A rate that changes very often is a Poisson stream of the mean rate; one that hardly changes is
+    // one or the other.
+    let often = "mmpp: {rates: [0, 1.2, 0.4], durations: [0.001, 0.002, 0.001]}";
+    near(mean(often, "jobs_per_server"), 0.7 / 0.3);
+    // M/M/1 fed by a stream that is on half of the time (interrupted Poisson, so GI/M/1): with
+    // rates g on, a to go off, b to go on, E exp(-s T) = g (s + b) / (s^2 + (g + a + b) s + g b).
+    let (on, off, rate) = (2.0, 2.0, 1.0_f64);
+    let (a, b) = (1.0 / on, 1.0 / off);
+    let transform = |s: f64| rate * (s + b) / (s * s + (rate + a + b) * s + rate * b);
+    let sigma = (0..500).fold(0.5_f64, |sigma, _| transform(1.0 - sigma));
+    let stream = format!("mmpp: {{rates: [{rate}, 0], durations: [{on}, {off}]}}");
+    near(mean(&stream, "sojourn_time"), 1.0 / (1.0 - sigma));
+}
+
+/// One server, two jobs that are recorded, and no more: both finish.
+#[test]
+fn a_trace_is_followed_to_its_end() {
+    let place = Place::new();
+    place.write("jobs.csv", "size, time, user\n2,1,a\n1.5,2,b\n");
+    let spec = |more: &str| {
+        format!(
+            "{{name: t, policies: [random], replications: 1, model: {{supermarket: {{servers: 1,
+            trace: jobs.csv{more}}}}}}}"
+        )
+    };
+    let columns = |folder: &str, names: [&str; 4]| {
+        let frame = place.parquet(&format!("{folder}/replications.parquet"));
+        names.map(|name| frame.column(name).unwrap().f64().unwrap().get(0).unwrap())
+    };
+    let names = ["arrivals", "sojourn_time", "jobs_per_server", "utilisation"];
+    place.write("trace.yaml", &spec(", horizon: 10"));
+    place.fine(&["trace.yaml", "--quiet"]);
+    // From 1 to 3 and from 3 to 4.5: times of 2 and 2.5.
+    assert_eq!(columns("results/t", names), [2.0, 2.25, 0.45, 0.35]);
+    // Under processor sharing: 1 alone to 2, then halves: the first leaves at 4, the other at 4.5.
+    place.write("trace.yaml", &spec(", horizon: 10, discipline: ps"));
+    place.fine(&["trace.yaml", "--quiet", "--fresh"]);
+    assert_eq!(columns("results/t", names), [2.0, 2.75, 0.55, 0.35]);
+    // Twice as fast: 4 units of time for the same work are 2.
+    place.write("trace.yaml", &spec(", load: 1.75"));
+    place.fine(&["trace.yaml", "--quiet", "--fresh"]);
+    assert_eq!(columns("results/t", names)[0], 2.0);
+}
+
+/// Servers that fail: the rest of the time they serve, and turns of the others are as before.
+#[test]
+fn shares_return_to_the_weights_after_an_outage() {
+    let mean = |model: &str, column: &str| {
+        let experiment = experiment(&format!(
+            "{{name: t, seed: 5, replications: 40, policies: [random], model: {{supermarket: {{
+            servers: 1, interarrival: {{exponential: 2}}, service: {{exponential: 1}},
+            warmup: 500, horizon: 30_000, {model}}}}}}}"
+        ));
+        let at = experiment.columns.iter().position(|name| name == column).unwrap();
+        let mut all = Moments::default();
+        for replication in 0..40 {
+            all.push(Case::new(&experiment, 0).unwrap().replicate(replication).unwrap()[at]);
+        }
+        (all.mean().unwrap(), all.se().unwrap())
+    };
+    // M/M/1 with breakdowns at any time (I. Mitrani, B. Avi-Itzhak 1968): with failures at rate f,
+    // repairs at rate r, L = rho/(A - rho) (1 + f mu/(f + r)^2), A = r/(f + r).
+    let (f, r, rho) = (1.0 / 40.0, 1.0 / 10.0, 0.5);
+    let up = r / (f + r);
+    let expected = rho / (up - rho) * (1.0 + f / ((f + r) * (f + r)));
+    let (jobs, error) = mean("failures: {mtbf: 40, mttr: 10}", "jobs_per_server");
+    assert!(((jobs - expected) / error).abs() < 4.0, "{jobs} ± {error}, not {expected}");
 }

@@ -6,11 +6,13 @@
 
 use hdrhistogram::Histogram;
 
+use super::servers::Servers;
+use super::traffic::{Batches, Jobs, Process, Renewal};
 use super::{LEVELS, Length, QUANTILES, Supermarket};
 use crate::model::Warmup;
-use crate::policy::{Load, Loads, Outcome, Policy, Rank, Router, Tie, scan_idle, with_router};
-use crate::rng::{Draw, Exponential, Invalid, Pcg32, Role, Sampler, StreamKey, below};
-use crate::sim::{Failure, Occupancy, Queues, Service, audit};
+use crate::policy::{Outcome, Policy, Router, with_router};
+use crate::rng::{Exponential, Invalid, Pcg32, Role, Sampler, StreamKey};
+use crate::sim::{Discipline, Failure, Occupancy, Outages, Queues, Stations, audit};
 use crate::stats::warmup::{BATCH, mser};
 
 /// Most servers that are looked at one by one for the shortest queue.
@@ -20,8 +22,9 @@ const FEW: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Compiled {
     model: Supermarket,
-    interarrival: Sampler,
+    process: Process,
     service: Sampler,
+    batch: Option<Sampler>,
     /// By what times between arrivals are stretched.
     stretch: f64,
 }
@@ -39,71 +42,11 @@ impl Supermarket {
     /// # Errors
     /// [`Invalid`] names the parameter that a distribution can't have.
     pub fn compile(&self) -> Result<Compiled, Invalid> {
-        let interarrival = self.interarrival.sampler()?;
+        let process = Process::new(&self.interarrival)?;
         let service = self.service.sampler()?;
-        let stretch = self.mean_interarrival() / self.interarrival.mean();
-        Ok(Compiled { interarrival, service, stretch, model: self.clone() })
-    }
-
-    /// Returns the queues, in order if it pays for the policy.
-    fn queues(&self, ordered: bool) -> Queues {
-        let capacity = self.capacity.unwrap_or(u32::MAX);
-        let queues = Queues::new(self.speeds.iter().copied(), self.channels, capacity);
-        if ordered && self.speeds.len() > FEW { queues.ordered() } else { queues }
-    }
-}
-
-impl Loads for Queues {
-    fn servers(&self) -> usize {
-        self.len()
-    }
-
-    #[inline(always)]
-    fn load(&mut self, server: usize, load: Load) -> f64 {
-        match load {
-            Load::InSystem => f64::from(self.jobs(server)),
-            Load::Waiting => f64::from(self.waiting(server)),
-            Load::Work => self.work(server),
-            Load::Delay => f64::from(self.jobs(server) + 1) / Queues::speed(self, server),
-        }
-    }
-
-    #[inline]
-    fn is_full(&mut self, server: usize) -> bool {
-        Queues::is_full(self, server)
-    }
-
-    fn speed(&self, server: usize) -> f64 {
-        Queues::speed(self, server)
-    }
-
-    fn best_of_all(&mut self, rank: Rank, routing: &mut Pcg32) -> usize {
-        let lists = match rank.load {
-            Load::InSystem => self.shortest(false),
-            Load::Waiting => self.shortest(true),
-            Load::Work | Load::Delay => None,
-        };
-        // Where the shortest are full all are, so whether they may be chosen makes no difference.
-        let Some(lists) = lists else { return self.best(0..self.len(), rank, routing) };
-        let all = || lists.iter().flatten().map(|&server| server as usize);
-        let speed = |server: usize| Queues::speed(self, server);
-        let chosen = match rank.tie {
-            Tie::Random => {
-                let count = lists.iter().map(Vec::len).sum::<usize>() as u32;
-                all().nth(below(routing, count) as usize)
-            }
-            Tie::First => all().min(),
-            Tie::Fastest => all().min_by(|&a, &b| speed(b).total_cmp(&speed(a)).then(a.cmp(&b))),
-        };
-        chosen.unwrap_or(0)
-    }
-
-    fn idle(&mut self, routing: &mut Pcg32) -> Option<usize> {
-        let Some(idle) = Queues::idle(self) else { return scan_idle(self, routing) };
-        match idle.len() {
-            0 => None,
-            count => Some(idle[below(routing, count as u32) as usize] as usize),
-        }
+        let batch = self.batch.as_ref().map(|batch| batch.sampler()).transpose()?;
+        let stretch = self.mean_interarrival() / self.own_interarrival();
+        Ok(Compiled { process, service, batch, stretch, model: self.clone() })
     }
 }
 
@@ -126,10 +69,8 @@ impl Compiled {
             Warmup::Auto => {
                 // Jobs in all servers, as arrivals find them.
                 let mut jobs = Vec::new();
-                let note = |queues: &mut Queues| {
-                    jobs.push((0..queues.len()).map(|k| f64::from(queues.jobs(k))).sum());
-                };
-                self.run(policy, streams, &[Edge { time: 0.0, arrivals: 0 }, end], note)?;
+                let note = |all: u64| jobs.push(all as f64);
+                self.run(policy, streams, &[Edge { time: 0.0, arrivals: 0 }, end], Some(note))?;
                 let cut = mser(&jobs, BATCH).map_or(0, |cut| cut.dropped);
                 Edge { time: f64::INFINITY, arrivals: cut as u64 }
             }
@@ -161,21 +102,26 @@ impl Compiled {
                 edges.extend(parts.map(edge));
             }
         }
-        self.run(policy, streams, &edges, |_| {})
+        self.run(policy, streams, &edges, None::<fn(u64)>)
+    }
+
+    /// Returns a replication's jobs.
+    fn jobs(&self, streams: &StreamKey) -> Batches<'_> {
+        Batches::new((&self.process, &self.service, self.batch.as_ref()), self.stretch, streams)
     }
 
     /// Returns the time of the `n`th arrival of a replication, or 0 for n = 0.
     fn time_of_arrival(&self, n: u64, streams: &StreamKey) -> f64 {
-        let mut stream = streams.stream(Role::Arrivals);
-        (0..n).fold(0.0, |time, _| time + self.interarrival.sample(&mut stream) * self.stretch)
+        let mut jobs = self.jobs(streams);
+        (0..n).fold(0.0, |now, _| jobs.next(now).0)
     }
 
     /// Returns the number of arrivals of a replication up to a time.
     fn arrivals_until(&self, end: f64, streams: &StreamKey) -> u64 {
-        let mut stream = streams.stream(Role::Arrivals);
+        let mut jobs = self.jobs(streams);
         let (mut time, mut arrivals) = (0.0, 0);
         while arrivals <= self.model.max_arrivals {
-            time += self.interarrival.sample(&mut stream) * self.stretch;
+            time = jobs.next(time).0;
             if time > end {
                 break;
             }
@@ -189,45 +135,69 @@ impl Compiled {
         policy: &Policy,
         streams: &StreamKey,
         edges: &[Edge],
-        note: impl FnMut(&mut Queues),
+        note: Option<impl FnMut(u64)>,
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let capacity = self.model.capacity.unwrap_or(u32::MAX);
         let capacities = vec![capacity; self.model.speeds.len()];
         with_router!(policy, &capacities, router => self.route(router, streams, edges, note))
     }
 
-    fn route(
+    fn route<R: Router<Queues> + Router<Stations>>(
         &self,
-        router: impl Router<Queues>,
+        router: R,
         streams: &StreamKey,
         edges: &[Edge],
-        note: impl FnMut(&mut Queues),
+        note: Option<impl FnMut(u64)>,
     ) -> Result<Vec<Vec<f64>>, Failure> {
+        let model = &self.model;
+        let servers = model.speeds.len();
+        let (speeds, capacity) = (model.speeds.iter().copied(), model.capacity.unwrap_or(u32::MAX));
+        let is_ordered = Router::<Queues>::looks_at_all(&router) && servers > FEW;
+        let outages = Outages::new(
+            servers,
+            &model.outages,
+            model.breakdowns.clone().map(|breakdowns| (breakdowns, streams.stream(Role::Outages))),
+        );
+        if model.discipline != Discipline::Fcfs || outages.is_some() {
+            let all = Stations::new(speeds, model.discipline, model.channels, capacity, outages);
+            let all = if is_ordered { all.ordered() } else { all };
+            return self.simulate(self.jobs(streams), all, router, streams, edges, note);
+        }
+        let all = Queues::new(speeds, model.channels, capacity);
+        let all = if is_ordered { all.ordered() } else { all };
         // The systems of the literature draw both times by logarithms; compiled for that alone, the
         // kernel has no branch on the kind of distribution.
-        match (&self.interarrival, &self.service) {
-            (&Sampler::Exponential { mean: gap }, &Sampler::Exponential { mean: size }) => {
-                let draws = (&Exponential { mean: gap }, &Exponential { mean: size });
-                self.simulate(draws, router, streams, edges, note)
+        match (&self.process, &self.service, &self.batch) {
+            (
+                &Process::Renewal(Sampler::Exponential { mean: gap }),
+                &Sampler::Exponential { mean: size },
+                None,
+            ) => {
+                let jobs = Renewal {
+                    interarrival: &Exponential { mean: gap },
+                    service: &Exponential { mean: size },
+                    stretch: self.stretch,
+                    arrivals: streams.stream(Role::Arrivals),
+                    sizes: streams.stream(Role::Service),
+                };
+                self.simulate(jobs, all, router, streams, edges, note)
             }
-            draws => self.simulate(draws, router, streams, edges, note),
+            _ => self.simulate(self.jobs(streams), all, router, streams, edges, note),
         }
     }
 
     /// Simulates up to the last of the rising `edges`, and returns a row for each period between
-    /// two; shows `note` the queues at each arrival, before it is routed.
-    fn simulate<D: Draw, R: Router<Queues>>(
+    /// two; tells `note` the jobs in all servers that each arrival finds.
+    fn simulate<J: Jobs, S: Servers, R: Router<S>>(
         &self,
-        (interarrival, service): (&D, &D),
+        mut jobs: J,
+        mut servers: S,
         mut router: R,
         streams: &StreamKey,
         edges: &[Edge],
-        mut note: impl FnMut(&mut Queues),
+        mut note: Option<impl FnMut(u64)>,
     ) -> Result<Vec<Vec<f64>>, Failure> {
-        let mut arrivals_stream = streams.stream(Role::Arrivals);
-        let mut service_stream = streams.stream(Role::Service);
         let mut routing_stream = streams.stream(Role::Routing);
-        let mut queues = self.model.queues(router.looks_at_all());
         let mut rows = Vec::with_capacity(edges.len() - 1);
         let mut counts = Counts::new(self.model.service.mean())?;
         let mut passed = 0;
@@ -236,19 +206,20 @@ impl Compiled {
         // Arrivals in all.
         let mut arrivals = 0_u64;
         loop {
-            let gap = interarrival.draw(&mut arrivals_stream) * self.stretch;
+            let (time, size) = jobs.next(now);
             // NaN fails too.
-            audit(gap >= 0.0, || format!("the clock went from {now} by {gap}"))?;
+            audit(time >= now, || format!("the clock went from {now} to {time}"))?;
             before = if arrivals == 0 { before } else { now };
-            now += gap;
+            now = time;
             while now > edge.time || arrivals >= edge.arrivals {
                 // A period that ends by arrivals ends with the last of them.
                 let end = if now > edge.time { edge.time } else { before };
+                servers.advance(end, &mut |wait, sojourn| counts.take(wait, sojourn));
                 if passed > 0 {
-                    let occupancy = queues.occupancy(start, end)?;
+                    let occupancy = servers.occupancy(start, end)?;
                     rows.push(self.row(&counts, &occupancy, &router, start)?);
                 }
-                queues.restart(end);
+                servers.restart(end);
                 router.restart();
                 counts.restart();
                 start = end;
@@ -262,16 +233,21 @@ impl Compiled {
                 return Err(Failure::TooManyArrivals { cap: self.model.max_arrivals });
             }
             arrivals += 1;
-            queues.advance(now);
-            note(&mut queues);
-            let size = service.draw(&mut service_stream);
-            let server = router.route(now, &mut queues, &mut routing_stream);
-            let outcome = match queues.accept(server, size) {
-                Some(Service { start, end }) => {
-                    counts.take(start - now, end - now);
+            servers.advance(now, &mut |wait, sojourn| counts.take(wait, sojourn));
+            if let Some(note) = &mut note {
+                note(servers.all_jobs());
+            }
+            let mut server = router.route(now, &mut servers, &mut routing_stream);
+            if servers.is_down(server) {
+                server = send_again(server, now, &mut servers, &mut router, &mut routing_stream);
+            }
+            let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
+            let outcome = match servers.accept(server, size, leave) {
+                true => {
+                    counts.accepted += 1;
                     Outcome::Accepted
                 }
-                None => {
+                false => {
                     counts.refused += 1;
                     Outcome::Refused
                 }
@@ -281,11 +257,11 @@ impl Compiled {
     }
 
     /// Returns a value per column for a period, after checking what must hold.
-    fn row(
+    fn row<S>(
         &self,
         counts: &Counts,
         occupancy: &Occupancy,
-        router: &impl Router<Queues>,
+        router: &impl Router<S>,
         start: f64,
     ) -> Result<Vec<f64>, Failure> {
         let &Counts { accepted, refused, .. } = counts;
@@ -298,8 +274,8 @@ impl Compiled {
         let spread = (squares.sum::<f64>() / servers).sqrt();
         let levels = occupancy.levels.iter().enumerate();
         let jobs: f64 = levels.map(|(jobs, share)| jobs as f64 * share).sum();
-        let (sojourn, sojourn_sd) = moments(counts.sojourns, accepted);
-        let (waiting, waiting_sd) = moments(counts.waits, accepted);
+        let (sojourn, sojourn_sd) = moments(counts.sojourns, counts.left);
+        let (waiting, waiting_sd) = moments(counts.waits, counts.left);
         let refusals = 100.0 * refused as f64 / arrivals;
         let mut row = vec![arrivals, sojourn, sojourn_sd, waiting, waiting_sd, refusals];
         row.extend(QUANTILES.iter().map(|&share| counts.quantile(share)));
@@ -310,10 +286,39 @@ impl Compiled {
     }
 }
 
+/// Returns where a job goes whose server is down: it is sent again, to where the policy says then,
+/// which has been told of a refusal; in the end to the next server that is up, of which the policy is
+/// told as of a redirection; and it stays where it was sent to if none is up.
+#[cold]
+fn send_again<S: Servers>(
+    first: usize,
+    now: f64,
+    servers: &mut S,
+    router: &mut impl Router<S>,
+    routing: &mut Pcg32,
+) -> usize {
+    let mut server = first;
+    for _ in 0..2 * servers.servers() {
+        router.learn(server, Outcome::Refused);
+        server = router.route(now, servers, routing);
+        if !servers.is_down(server) {
+            return server;
+        }
+    }
+    let all = servers.servers();
+    let next = (1..all).map(|step| (server + step) % all).find(|&next| !servers.is_down(next));
+    if let Some(next) = next {
+        router.learn(server, Outcome::Redirected(next));
+    }
+    next.unwrap_or(server)
+}
+
 /// Counts of a period.
 struct Counts {
     accepted: u64,
     refused: u64,
+    /// Jobs whose times are known.
+    left: u64,
     /// Sum and sum of squares.
     sojourns: (f64, f64),
     waits: (f64, f64),
@@ -335,18 +340,18 @@ impl Counts {
             .map_err(|error| Failure::Audit(error.to_string()))?;
         let (sojourns, waits) = Default::default();
         let units = UNITS / service;
-        Ok(Counts { accepted: 0, refused: 0, sojourns, waits, histogram, units })
+        Ok(Counts { accepted: 0, refused: 0, left: 0, sojourns, waits, histogram, units })
     }
 
     fn restart(&mut self) {
-        (self.accepted, self.refused) = (0, 0);
+        (self.accepted, self.refused, self.left) = (0, 0, 0);
         (self.sojourns, self.waits) = Default::default();
         self.histogram.reset();
     }
 
     /// Returns the time that so much of the jobs' sojourn times are at most, to half a bin.
     fn quantile(&self, share: f64) -> f64 {
-        if self.accepted == 0 {
+        if self.left == 0 {
             return f64::NAN;
         }
         let value = self.histogram.value_at_quantile(share);
@@ -356,7 +361,7 @@ impl Counts {
 
     #[inline(always)]
     fn take(&mut self, wait: f64, sojourn: f64) {
-        self.accepted += 1;
+        self.left += 1;
         self.histogram.saturating_record((sojourn * self.units) as u64);
         self.sojourns.0 += sojourn;
         self.sojourns.1 += sojourn * sojourn;

@@ -1,10 +1,11 @@
 //! What theory says of a supermarket, where it says something.
 
-use super::{LEVELS, Length, QUANTILES, SYSTEM, Supermarket};
+use super::{Arrivals, LEVELS, Length, QUANTILES, SYSTEM, Supermarket};
 use crate::model::Warmup;
 use crate::model::values::Values;
 use crate::policy::{Load, Policy, Sq, Tie};
 use crate::rng::Distribution;
+use crate::sim::Discipline;
 use crate::theory::{
     Choice, ekm1_sojourn, few_servers, mean_field, mg1_wait, mmck, refined_mean_field, stable_load,
 };
@@ -12,13 +13,16 @@ use crate::theory::{
 /// What theory covers, and under which assumptions; the values are those of the long run, which a
 /// replication that starts empty approaches like its warm-up over its length.
 pub const THEORY: &str = "messages_per_job of sq without memory and of jsq; and, with exponential \
-    interarrival times: random (and sq of one choice) and coin (each server a queue of its own, M/M/c or M/M/c/K with \
+    interarrival times, one job at a time and no outages (under ps and lifo numbers of jobs and mean times alone, \
+    under ps of random and coin with any service): random (and sq of one choice) and coin (each server a queue of its own, M/M/c or M/M/c/K with \
     exponential service, mean times of M/G/1 with any other and one channel); and, with exponential \
     service and one channel too: round_robin without capacity and with equal speeds (E_N/M/1); sq, \
     jsq and jiq with equal speeds, exactly for two or three servers (the Markov chain of queue \
     lengths, if it has at most 10 000 states) and else, for sq without capacity, by the mean field and its correction of order \
     1/servers, as long as that is below 3%: it is off by the order of 1/servers²; none elsewhere";
 
+const QUANTILE_NAMES: [&str; QUANTILES.len()] =
+    ["sojourn_p50", "sojourn_p90", "sojourn_p99", "sojourn_p999"];
 /// Greatest correction of the mean field, as a share of it, with which it is given.
 const SMALL: f64 = 0.03;
 /// Most servers for which the chain is solved.
@@ -29,7 +33,10 @@ impl Supermarket {
     pub(in crate::model) fn theory(&self, policy: &Policy) -> Vec<Option<f64>> {
         let servers = self.speeds.len();
         let mut values = Values::new(&SYSTEM, servers);
+        let fails = !self.outages.is_empty() || self.breakdowns.is_some();
         match policy {
+            // A job may have to be sent again.
+            _ if fails => {}
             Policy::Sq(Sq { d, memory: 0, beta, .. }) => {
                 values.set("messages_per_job", 0, 2.0 * f64::from(*d) * beta);
             }
@@ -39,13 +46,18 @@ impl Supermarket {
         if let (Warmup::Arrivals(from), Length::Arrivals(to)) = (self.warmup, self.length) {
             values.set("arrivals", 0, to as f64 - from as f64);
         }
-        if let Distribution::Exponential { .. } = self.interarrival {
+        let is_poisson =
+            matches!(self.interarrival, Arrivals::Renewal(Distribution::Exponential { .. }));
+        if is_poisson && self.batch.is_none() {
             let rate = 1.0 / self.mean_interarrival();
             if let (Warmup::Time(from), Length::Time(to)) = (self.warmup, self.length) {
                 values.set("arrivals", 0, (to - from) * rate);
                 values.set("counted_from", 0, from);
             }
-            self.long_run(policy, rate, &mut values);
+            if !fails {
+                self.long_run(policy, rate, &mut values);
+                self.under_discipline(&mut values);
+            }
         }
         values.columns()
     }
@@ -63,7 +75,9 @@ impl Supermarket {
             _ => None,
         };
         if let Some(shares) = shares {
-            match exponential {
+            // Under processor sharing numbers of jobs depend on the mean of their sizes alone
+            // (L. Kleinrock 1976, sec. 4.4; F. P. Kelly 1979, sec. 3.3).
+            match exponential || self.discipline == Discipline::Ps {
                 true => self.split_exponential(&shares, rate, values),
                 false => self.split_general(&shares, rate, values),
             };
@@ -75,7 +89,25 @@ impl Supermarket {
         }
     }
 
-    /// Each server gets a share of a Poisson stream, and serves exponential times.
+    /// Takes back what was set for jobs served first come, first served, and doesn't hold for others.
+    ///
+    /// Numbers of jobs, and so mean times, are the same where sizes aren't looked at and service is
+    /// exponential, or where none is interrupted.
+    fn under_discipline(&self, values: &mut Values) {
+        if self.discipline == Discipline::Fcfs {
+            return;
+        }
+        for name in ["sojourn_sd", "waiting_sd"].into_iter().chain(QUANTILE_NAMES) {
+            values.unset(name);
+        }
+        if self.discipline == Discipline::Ps {
+            values.set("waiting_time", 0, 0.0);
+            values.set("waiting_sd", 0, 0.0);
+        }
+    }
+
+    /// Each server gets a share of a Poisson stream, and serves exponential times, or any under
+    /// processor sharing.
     fn split_exponential(&self, shares: &[f64], rate: f64, values: &mut Values) -> Option<()> {
         let size = self.service.mean();
         let servers = shares.len() as f64;
@@ -148,8 +180,7 @@ impl Supermarket {
     /// Sojourn times are exponential.
     fn exponential_sojourn(&self, mean: f64, values: &mut Values) {
         values.set("sojourn_sd", 0, mean);
-        let names = ["sojourn_p50", "sojourn_p90", "sojourn_p99", "sojourn_p999"];
-        for (name, share) in names.into_iter().zip(QUANTILES) {
+        for (name, share) in QUANTILE_NAMES.into_iter().zip(QUANTILES) {
             values.set(name, 0, -mean * libm::log1p(-share));
         }
     }
@@ -158,6 +189,7 @@ impl Supermarket {
     fn exchangeable(&self, policy: &Policy, rate: f64, values: &mut Values) -> Option<()> {
         let servers = self.speeds.len();
         let least = |d: u32, replace: bool, load: Load, tie: Tie| match (load, tie) {
+            (Load::Waiting, _) if self.discipline == Discipline::Ps => None,
             (Load::InSystem | Load::Delay, _) => Some(Choice::Least { d, replace, waiting: false }),
             // An idle server and one with a single job are equal, but not in what becomes of them.
             (Load::Waiting, Tie::Random) => Some(Choice::Least { d, replace, waiting: true }),

@@ -1,6 +1,6 @@
 //! Models.
 
-use super::{Default, Field, Kind, MAX_WHOLE, POSITIVE, Takes};
+use super::{Default, Field, Kind, MAX_WHOLE, NOT_NEGATIVE, POSITIVE, Takes};
 
 /// The systems that can be simulated.
 pub const MODELS: &[Kind] = &[LOSS_ROUTER, SUPERMARKET];
@@ -82,7 +82,7 @@ const LOSS_ROUTER: Kind = Kind {
 
 const SUPERMARKET: Kind = Kind {
     name: "supermarket",
-    about: "parallel queues, each served first come, first served, behind a dispatcher",
+    about: "parallel queues behind a dispatcher",
     fields: &[
         Field {
             name: "servers",
@@ -114,26 +114,76 @@ const SUPERMARKET: Kind = Kind {
                     lost; any number where left out",
         },
         Field {
+            name: "discipline",
+            takes: Takes::Choice(&["fcfs", "ps", "lifo"]),
+            default: Default::Text("fcfs"),
+            unit: "",
+            about: "who is served: first come, first served; all at once by equal parts of the \
+                    channels (processor sharing); or last come, first served, where none is \
+                    interrupted. Except under fcfs without outages, the times of jobs are those of \
+                    the jobs that leave while it is counted, not of those that come",
+        },
+        Field {
+            name: "outages",
+            takes: Takes::Maps(&OUTAGE),
+            default: Default::Absent,
+            unit: "",
+            about: "when servers are down: they keep their jobs and go on with them when they are \
+                    up again; a job sent to one that is down is sent again, as the policy has it, \
+                    until it finds one that is up",
+        },
+        Field {
+            name: "failures",
+            takes: Takes::Map(&FAILURES),
+            default: Default::Absent,
+            unit: "",
+            about: "outages by chance",
+        },
+        Field {
             name: "interarrival",
             takes: Takes::Distribution,
-            default: Default::Required,
+            default: Default::Absent,
             unit: "time",
-            about: "time between two arrivals at the dispatcher",
+            about: "time between two arrivals at the dispatcher; either this, `mmpp` or `trace`",
+        },
+        Field {
+            name: "mmpp",
+            takes: Takes::Map(&MMPP),
+            default: Default::Absent,
+            unit: "",
+            about: "Poisson arrivals whose rate changes by chance (Markov-modulated)",
+        },
+        Field {
+            name: "trace",
+            takes: Takes::Text,
+            default: Default::Absent,
+            unit: "",
+            about: "a csv or parquet file with the columns `time`, never falling, and `size`: the jobs of \
+                    every replication, all of them unless `horizon` or `arrivals` end it before",
+        },
+        Field {
+            name: "batch",
+            takes: Takes::Distribution,
+            default: Default::Absent,
+            unit: "jobs",
+            about: "number of jobs that come together, each routed by itself, one after another: a \
+                    distribution of whole numbers of at least 1 (deterministic, geometric, \
+                    empirical); one where left out",
         },
         Field {
             name: "load",
             takes: POSITIVE,
             default: Default::Absent,
             unit: "share",
-            about: "work that arrives over what all servers can do: the times between arrivals are \
-                    stretched to it; they stay as they are where left out",
+            about: "work that arrives over what all servers can do while they are up: the times \
+                    between arrivals are stretched to it; they stay as they are where left out",
         },
         Field {
             name: "service",
             takes: Takes::Distribution,
-            default: Default::Required,
+            default: Default::Absent,
             unit: "time",
-            about: "size of a job: its service time at speed 1",
+            about: "size of a job: its service time at speed 1; needed unless a `trace` has it",
         },
         Field {
             name: "horizon",
@@ -179,4 +229,85 @@ pub const WARMUP: Kind = Kind {
         unit: "requests",
         about: "requests before the count",
     }],
+};
+
+/// An outage of a server.
+pub const OUTAGE: Kind = Kind {
+    name: "outage",
+    about: "a time that a server is down",
+    fields: &[
+        Field {
+            name: "server",
+            takes: Takes::Integer { min: 0, max: 999_999 },
+            default: Default::Required,
+            unit: "",
+            about: "its number, from 0",
+        },
+        Field {
+            name: "from",
+            takes: NOT_NEGATIVE,
+            default: Default::Required,
+            unit: "time",
+            about: "when it fails",
+        },
+        Field {
+            name: "to",
+            takes: NOT_NEGATIVE,
+            default: Default::Required,
+            unit: "time",
+            about: "when it is up again",
+        },
+    ],
+};
+
+/// Outages by chance.
+pub const FAILURES: Kind = Kind {
+    name: "failures",
+    about: "servers that fail and are repaired after exponential times, each by itself",
+    fields: &[
+        Field {
+            name: "mtbf",
+            takes: POSITIVE,
+            default: Default::Required,
+            unit: "time",
+            about: "mean time from a repair, or from the start, to the next failure",
+        },
+        Field {
+            name: "mttr",
+            takes: POSITIVE,
+            default: Default::Required,
+            unit: "time",
+            about: "mean time from a failure to the repair",
+        },
+        Field {
+            name: "servers",
+            takes: Takes::Integers { min_len: 1, min: 0, max: 999_999 },
+            default: Default::Absent,
+            unit: "",
+            about: "numbers of the servers that fail, from 0; all where left out",
+        },
+    ],
+};
+
+/// A Poisson stream whose rate changes.
+pub const MMPP: Kind = Kind {
+    name: "mmpp",
+    about: "Poisson arrivals whose rate changes from state to state, in turns and round again, after \
+            exponential times; a replication starts in a state as it is in the long run",
+    fields: &[
+        Field {
+            name: "rates",
+            takes: Takes::Numbers { min_len: 1, min: 0.0, max: f64::MAX, above: false },
+            default: Default::Required,
+            unit: "1/time",
+            about: "rate of arrivals in each state",
+        },
+        Field {
+            name: "durations",
+            takes: Takes::Numbers { min_len: 1, min: 0.0, max: f64::MAX, above: true },
+            default: Default::Required,
+            unit: "time",
+            about: "mean time in each state",
+        },
+    ],
 };

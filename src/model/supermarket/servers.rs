@@ -1,0 +1,201 @@
+//! The servers of a supermarket, however they are simulated.
+
+use crate::policy::{Load, Loads, Rank, Tie, scan_idle};
+use crate::rng::{Pcg32, below};
+use crate::sim::{Failure, Occupancy, Queues, Service, Stations};
+
+/// Servers at work.
+pub(super) trait Servers: Loads {
+    /// Moves the clock on, never back. `leave` is told the waiting time and the sojourn time of each
+    /// job: at its arrival by servers that know them then, which are those of jobs served first come,
+    /// first served, and else when it leaves.
+    fn advance(&mut self, now: f64, leave: &mut impl FnMut(f64, f64));
+    /// Takes a job in that comes now, if there is room; returns whether there is.
+    fn accept(&mut self, server: usize, size: f64, leave: &mut impl FnMut(f64, f64)) -> bool;
+    /// Returns whether a server has failed and isn't repaired yet.
+    fn is_down(&self, _: usize) -> bool {
+        false
+    }
+    /// Returns the jobs in all servers.
+    fn all_jobs(&mut self) -> u64;
+    /// Forgets what was counted up to now.
+    fn restart(&mut self, now: f64);
+    /// Returns what was counted from `start`, where the count began, to now.
+    ///
+    /// # Errors
+    /// [`Failure::Audit`].
+    fn occupancy(&mut self, start: f64, now: f64) -> Result<Occupancy, Failure>;
+}
+
+impl Servers for Queues {
+    #[inline(always)]
+    fn advance(&mut self, now: f64, _: &mut impl FnMut(f64, f64)) {
+        Queues::advance(self, now);
+    }
+
+    #[inline(always)]
+    fn accept(&mut self, server: usize, size: f64, leave: &mut impl FnMut(f64, f64)) -> bool {
+        let now = self.now();
+        let service = Queues::accept(self, server, size);
+        if let Some(Service { start, end }) = service {
+            leave(start - now, end - now);
+        }
+        service.is_some()
+    }
+
+    fn all_jobs(&mut self) -> u64 {
+        (0..self.len()).map(|queue| u64::from(self.jobs(queue))).sum()
+    }
+
+    fn restart(&mut self, now: f64) {
+        Queues::restart(self, now);
+    }
+
+    fn occupancy(&mut self, start: f64, now: f64) -> Result<Occupancy, Failure> {
+        Queues::occupancy(self, start, now)
+    }
+}
+
+impl Servers for Stations {
+    fn advance(&mut self, now: f64, leave: &mut impl FnMut(f64, f64)) {
+        Stations::advance(self, now, leave);
+    }
+
+    fn accept(&mut self, server: usize, size: f64, _: &mut impl FnMut(f64, f64)) -> bool {
+        Stations::accept(self, server, size)
+    }
+
+    fn is_down(&self, server: usize) -> bool {
+        Stations::is_down(self, server)
+    }
+
+    fn all_jobs(&mut self) -> u64 {
+        (0..self.len()).map(|server| u64::from(self.jobs(server))).sum()
+    }
+
+    fn restart(&mut self, _: f64) {
+        Stations::restart(self);
+    }
+
+    fn occupancy(&mut self, _: f64, _: f64) -> Result<Occupancy, Failure> {
+        Stations::occupancy(self)
+    }
+}
+
+impl Loads for Queues {
+    fn servers(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn load(&mut self, server: usize, load: Load) -> f64 {
+        match load {
+            Load::InSystem => f64::from(self.jobs(server)),
+            Load::Waiting => f64::from(self.waiting(server)),
+            Load::Work => self.work(server),
+            Load::Delay => f64::from(self.jobs(server) + 1) / Queues::speed(self, server),
+        }
+    }
+
+    #[inline]
+    fn is_full(&mut self, server: usize) -> bool {
+        Queues::is_full(self, server)
+    }
+
+    fn speed(&self, server: usize) -> f64 {
+        Queues::speed(self, server)
+    }
+
+    fn best_of_all(&mut self, rank: Rank, routing: &mut Pcg32) -> usize {
+        let lists = match rank.load {
+            Load::InSystem => self.shortest(false),
+            Load::Waiting => self.shortest(true),
+            Load::Work | Load::Delay => None,
+        };
+        match lists {
+            Some(lists) => chosen(lists, rank.tie, |server| Queues::speed(self, server), routing),
+            None => self.best(0..self.len(), rank, routing),
+        }
+    }
+
+    fn idle(&mut self, routing: &mut Pcg32) -> Option<usize> {
+        match Queues::idle(self) {
+            Some(idle) => one_of(idle, routing),
+            None => scan_idle(self, routing),
+        }
+    }
+}
+
+impl Loads for Stations {
+    fn servers(&self) -> usize {
+        self.len()
+    }
+
+    /// Whatever the load of a server is that is down, it is more than any other's.
+    fn load(&mut self, server: usize, load: Load) -> f64 {
+        if Stations::is_down(self, server) {
+            return f64::INFINITY;
+        }
+        match load {
+            Load::InSystem => f64::from(self.jobs(server)),
+            Load::Waiting => f64::from(self.waiting(server)),
+            Load::Work => self.work(server),
+            Load::Delay => f64::from(self.jobs(server) + 1) / Stations::speed(self, server),
+        }
+    }
+
+    fn is_full(&mut self, server: usize) -> bool {
+        Stations::is_full(self, server)
+    }
+
+    fn speed(&self, server: usize) -> f64 {
+        Stations::speed(self, server)
+    }
+
+    fn best_of_all(&mut self, rank: Rank, routing: &mut Pcg32) -> usize {
+        let lists = match rank.load {
+            Load::InSystem => self.shortest(false),
+            Load::Waiting => self.shortest(true),
+            Load::Work | Load::Delay => None,
+        };
+        match lists {
+            Some(lists) => chosen(lists, rank.tie, |server| Stations::speed(self, server), routing),
+            None => self.best(0..self.len(), rank, routing),
+        }
+    }
+
+    fn idle(&mut self, routing: &mut Pcg32) -> Option<usize> {
+        match Stations::idle(self) {
+            Some(idle) => one_of(idle, routing),
+            None => scan_idle(self, routing),
+        }
+    }
+}
+
+/// Returns who of the shortest queues gets a job. Where they are full all are, so whether full ones
+/// may be chosen makes no difference.
+fn chosen(
+    lists: &[Vec<u32>],
+    tie: Tie,
+    speed: impl Fn(usize) -> f64,
+    routing: &mut Pcg32,
+) -> usize {
+    let all = || lists.iter().flatten().map(|&server| server as usize);
+    let chosen = match tie {
+        Tie::Random => {
+            let count = lists.iter().map(Vec::len).sum::<usize>() as u32;
+            all().nth(below(routing, count) as usize)
+        }
+        Tie::First => all().min(),
+        Tie::Fastest => all().min_by(|&a, &b| speed(b).total_cmp(&speed(a)).then(a.cmp(&b))),
+    };
+    chosen.unwrap_or(0)
+}
+
+/// Returns one of some servers, each equally likely, if there is one.
+fn one_of(servers: &[u32], routing: &mut Pcg32) -> Option<usize> {
+    match servers.len() {
+        0 => None,
+        count => Some(servers[below(routing, count as u32) as usize] as usize),
+    }
+}
