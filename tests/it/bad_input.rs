@@ -7,6 +7,7 @@ mod files;
 mod searches;
 mod specs;
 mod storage;
+mod supermarket;
 
 use std::path::Path;
 use std::process::{Command, Output};
