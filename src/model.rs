@@ -132,9 +132,13 @@ impl Model {
     pub fn offers(&self) -> Offers {
         let servers = self.servers();
         match self {
-            Model::LossRouter(_) => Offers { servers, refusals: true, queues: false },
+            Model::LossRouter(_) => {
+                let (queues, sizes) = (false, false);
+                Offers { servers, refusals: true, queues, sizes }
+            }
             Model::Supermarket(model) => {
-                Offers { servers, refusals: model.capacity.is_some(), queues: true }
+                let (queues, sizes) = (true, true);
+                Offers { servers, refusals: model.capacity.is_some(), queues, sizes }
             }
         }
     }

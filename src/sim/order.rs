@@ -86,8 +86,8 @@ impl Order {
         &self.levels[levels]
     }
 
-    /// Returns the empty queues.
-    pub(super) fn idle(&self) -> &[u32] {
-        &self.levels[0]
+    /// Returns the queues with fewer jobs than so many, as lists.
+    pub(super) fn fewer(&self, jobs: usize) -> &[Vec<u32>] {
+        &self.levels[..jobs.min(self.levels.len())]
     }
 }

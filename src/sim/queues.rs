@@ -180,9 +180,9 @@ impl Queues {
         self.order.as_ref().map(|order| order.shortest(equal))
     }
 
-    /// Returns the empty queues; nothing where they are in no order.
-    pub fn idle(&self) -> Option<&[u32]> {
-        self.order.as_ref().map(Order::idle)
+    /// Returns the queues with fewer jobs than so many, as lists; nothing where they are in no order.
+    pub fn fewer(&self, jobs: u32) -> Option<&[Vec<u32>]> {
+        self.order.as_ref().map(|order| order.fewer(jobs as usize))
     }
 
     /// Returns the number of jobs in a queue, those in service included.
@@ -354,7 +354,10 @@ mod tests {
                 };
                 assert_eq!(shortest(false), equal(least));
                 assert_eq!(shortest(true), equal(least.max(channels)));
-                assert_eq!(ordered.idle().unwrap().len(), equal(0).len());
+                for jobs in [1, 2, 50] {
+                    let fewer = ordered.fewer(jobs).unwrap().concat();
+                    assert_eq!(fewer.len(), equal(jobs - 1).len(), "{jobs}");
+                }
                 let k = below(&mut random, 2) as usize;
                 let size = f64::from(below(&mut random, 4 * channels)) * [0.5, 1.0][k];
                 let present = jobs[k].iter().filter(|job| job.1 > now).count() as u32;

@@ -6,9 +6,10 @@
 
 use hdrhistogram::Histogram;
 
+use super::view::{View, boxed};
 use super::{LEVELS, Length, QUANTILES, Supermarket};
 use crate::model::Warmup;
-use crate::policy::{Load, Loads, Outcome, Policy, Rank, Router, Tie, scan_idle, with_router};
+use crate::policy::{Load, Loads, Outcome, Policy, Rank, Router, Tie, scan_fewer, with_router};
 use crate::rng::{Draw, Exponential, Invalid, Pcg32, Role, Sampler, StreamKey, below};
 use crate::sim::{Failure, Occupancy, Queues, Service, audit};
 use crate::stats::warmup::{BATCH, mser};
@@ -98,11 +99,14 @@ impl Loads for Queues {
         chosen.unwrap_or(0)
     }
 
-    fn idle(&mut self, routing: &mut Pcg32) -> Option<usize> {
-        let Some(idle) = Queues::idle(self) else { return scan_idle(self, routing) };
-        match idle.len() {
+    fn fewer(&mut self, jobs: u32, routing: &mut Pcg32) -> Option<usize> {
+        let Some(lists) = Queues::fewer(self, jobs) else { return scan_fewer(self, jobs, routing) };
+        match lists.iter().map(Vec::len).sum::<usize>() {
             0 => None,
-            count => Some(idle[below(routing, count as u32) as usize] as usize),
+            count => {
+                let mut all = lists.iter().flatten().map(|&server| server as usize);
+                all.nth(below(routing, count as u32) as usize)
+            }
         }
     }
 }
@@ -193,12 +197,18 @@ impl Compiled {
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let capacity = self.model.capacity.unwrap_or(u32::MAX);
         let capacities = vec![capacity; self.model.speeds.len()];
-        with_router!(policy, &capacities, router => self.route(router, streams, edges, note))
+        if let Some(router) = boxed(policy) {
+            return self.route(router, streams, edges, note);
+        }
+        with_router!(
+            policy, &capacities, router => self.route(router, streams, edges, note),
+            else Err(Failure::Audit("no router is made of the policy".to_owned()))
+        )
     }
 
     fn route(
         &self,
-        router: impl Router<Queues>,
+        router: impl for<'q> Router<View<'q>>,
         streams: &StreamKey,
         edges: &[Edge],
         note: impl FnMut(&mut Queues),
@@ -216,7 +226,7 @@ impl Compiled {
 
     /// Simulates up to the last of the rising `edges`, and returns a row for each period between
     /// two; shows `note` the queues at each arrival, before it is routed.
-    fn simulate<D: Draw, R: Router<Queues>>(
+    fn simulate<D: Draw, R: for<'q> Router<View<'q>>>(
         &self,
         (interarrival, service): (&D, &D),
         mut router: R,
@@ -265,7 +275,8 @@ impl Compiled {
             queues.advance(now);
             note(&mut queues);
             let size = service.draw(&mut service_stream);
-            let server = router.route(now, &mut queues, &mut routing_stream);
+            let mut view = View { queues: &mut queues, size };
+            let server = router.route(now, &mut view, &mut routing_stream);
             let outcome = match queues.accept(server, size) {
                 Some(Service { start, end }) => {
                     counts.take(start - now, end - now);
@@ -285,7 +296,7 @@ impl Compiled {
         &self,
         counts: &Counts,
         occupancy: &Occupancy,
-        router: &impl Router<Queues>,
+        router: &impl for<'q> Router<View<'q>>,
         start: f64,
     ) -> Result<Vec<f64>, Failure> {
         let &Counts { accepted, refused, .. } = counts;

@@ -40,6 +40,27 @@ const LOAD: Field = Field {
     about: "what is compared: jobs in the server; jobs that wait; work left; or the delay to be \
             expected, jobs and one more over the speed",
 };
+const CHOICES: Field = Field {
+    name: "d",
+    takes: Takes::Integer { min: 1, max: 1_000_000 },
+    default: Default::Integer(2),
+    unit: "servers",
+    about: "servers drawn",
+};
+const REPLACE: Field = Field {
+    name: "replace",
+    takes: Takes::Flag,
+    default: Default::Flag(false),
+    unit: "",
+    about: "whether a server may be drawn twice",
+};
+const BETA: Field = Field {
+    name: "beta",
+    takes: PROBABILITY,
+    default: Default::Number(1.0),
+    unit: "probability",
+    about: "probability that a job gets d choices; else it gets one",
+};
 const WEIGHTS: Field = Field {
     name: "weights",
     takes: Takes::Integers { min_len: 1, min: 1, max: 1_000_000 },
@@ -197,20 +218,8 @@ pub const POLICIES: &[Kind] = &[
         name: "sq",
         about: "the least loaded of d servers drawn at random: the power of d choices",
         fields: &[
-            Field {
-                name: "d",
-                takes: Takes::Integer { min: 1, max: 1_000_000 },
-                default: Default::Integer(2),
-                unit: "servers",
-                about: "servers drawn",
-            },
-            Field {
-                name: "replace",
-                takes: Takes::Flag,
-                default: Default::Flag(false),
-                unit: "",
-                about: "whether a server may be drawn twice",
-            },
+            CHOICES,
+            REPLACE,
             Field {
                 name: "memory",
                 takes: Takes::Integer { min: 0, max: 1000 },
@@ -218,13 +227,7 @@ pub const POLICIES: &[Kind] = &[
                 unit: "servers",
                 about: "servers looked at besides: the least loaded of those looked at before",
             },
-            Field {
-                name: "beta",
-                takes: PROBABILITY,
-                default: Default::Number(1.0),
-                unit: "probability",
-                about: "probability that a job gets d choices; else it gets one",
-            },
+            BETA,
             LOAD,
             TIE,
             FULL,
@@ -250,6 +253,41 @@ pub const POLICIES: &[Kind] = &[
         name: "jiq",
         about: "join idle queue: an idle server, each equally likely; any server where none is",
         fields: &[LABEL],
+    },
+    Kind {
+        name: "idle_first",
+        about: "an idle server, each equally likely; the least loaded of d where none is",
+        fields: &[CHOICES, REPLACE, BETA, LOAD, TIE, FULL, LABEL],
+    },
+    Kind {
+        name: "below_threshold",
+        about: "join below threshold: a server with fewer jobs, each equally likely; any server \
+                where none is; 1 is join idle queue",
+        fields: &[
+            Field {
+                name: "threshold",
+                takes: Takes::Integer { min: 1, max: 1_000_000_000 },
+                default: Default::Required,
+                unit: "jobs",
+                about: "number of jobs that a server must have fewer of",
+            },
+            LABEL,
+        ],
+    },
+    Kind {
+        name: "sita",
+        about: "size interval task assignment: to the first server whose cutoff is at least the size \
+                of the job, else to the last",
+        fields: &[
+            Field {
+                name: "cutoffs",
+                takes: Takes::Numbers { min_len: 1, min: 0.0, max: f64::MAX, above: true },
+                default: Default::Required,
+                unit: "time",
+                about: "greatest size of each server but the last, rising",
+            },
+            LABEL,
+        ],
     },
 ];
 

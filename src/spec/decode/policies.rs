@@ -1,8 +1,8 @@
 //! Policies, from sections of the tree to their plain parameters.
 
 use crate::policy::{
-    Alternate, Capacities, Coin, Compare, Jiq, Least, Ledger, Load, Policy, Random, Rank, Rule, Sq,
-    Style, Theta, Tie, Trigger, WeightedRoundRobin, gcd,
+    Alternate, BelowThreshold, Capacities, Coin, Compare, IdleFirst, Jiq, Least, Ledger, Load,
+    Policy, Random, Rank, Rule, Sita, Sq, Style, Theta, Tie, Trigger, WeightedRoundRobin, gcd,
 };
 
 use super::super::catalog::{CUSTOM_RULE, POLICIES, RULES};
@@ -39,6 +39,13 @@ pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
         "least_work" => Some(least(&section, Load::Work)),
         "shortest_expected_delay" => Some(least(&section, Load::Delay)),
         "jiq" => Some(Policy::Jiq(Jiq)),
+        "idle_first" => {
+            sample(&section, 0).map(|otherwise| Policy::IdleFirst(IdleFirst { otherwise }))
+        }
+        "below_threshold" => section.integer("threshold").map(|threshold| {
+            Policy::BelowThreshold(BelowThreshold { threshold: threshold as u32 })
+        }),
+        "sita" => sita(&section),
         _ => theta(&section),
     };
     policy.filter(|_| scope.faults.len() == faults)
@@ -110,11 +117,27 @@ fn least(section: &Section, load: Load) -> Policy {
 }
 
 fn sq(section: &Section) -> Option<Policy> {
-    let (d, memory) = (section.integer("d"), section.integer("memory"));
-    let (beta, replace) = (section.number("beta"), section.flag("replace"));
+    let memory = section.integer("memory");
+    let sq = sample(section, memory.unwrap_or_default() as u32);
+    memory.and(sq).map(Policy::Sq)
+}
+
+/// Decodes how a sample is drawn and what is the best of it.
+fn sample(section: &Section, memory: u32) -> Option<Sq> {
+    let (d, beta) = (section.integer("d"), section.number("beta"));
+    let replace = section.flag("replace");
     let rank = rank(section, load(section));
-    let (d, memory) = (d? as u32, memory? as u32);
-    Some(Policy::Sq(Sq { d, replace, memory, beta: beta?, rank }))
+    Some(Sq { d: d? as u32, replace, memory, beta: beta?, rank })
+}
+
+fn sita(section: &Section) -> Option<Policy> {
+    let cutoffs = section.numbers("cutoffs")?;
+    if !cutoffs.is_sorted_by(|a, b| a < b) {
+        let shown: Vec<String> = cutoffs.iter().map(f64::to_string).collect();
+        section.refuse("cutoffs", format!("`cutoffs: [{}]` don't rise", shown.join(", ")));
+        return None;
+    }
+    Some(Policy::Sita(Sita { cutoffs }))
 }
 
 fn ledger(section: &Section) -> Option<Policy> {
