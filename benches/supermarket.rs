@@ -21,6 +21,7 @@ fn model(servers: usize) -> Compiled {
         speeds: vec![1.0; servers],
         channels: 1,
         capacity: None,
+        dispatchers: 1,
         interarrival: Distribution::Exponential { mean: 1.0 },
         load: Some(0.9),
         service: Distribution::Exponential { mean: 1.0 },

@@ -133,12 +133,12 @@ impl Model {
         let servers = self.servers();
         match self {
             Model::LossRouter(_) => {
-                let (queues, sizes) = (false, false);
-                Offers { servers, refusals: true, queues, sizes }
+                let (queues, sizes, between) = (false, false, false);
+                Offers { servers, refusals: true, queues, sizes, between }
             }
             Model::Supermarket(model) => {
-                let (queues, sizes) = (true, true);
-                Offers { servers, refusals: model.capacity.is_some(), queues, sizes }
+                let (queues, sizes, between) = (true, true, true);
+                Offers { servers, refusals: model.capacity.is_some(), queues, sizes, between }
             }
         }
     }

@@ -9,16 +9,18 @@
 //! are the indicators I and J of the loss router's last request, and nothing else: they are routers
 //! of any system. Others ask the system for what a trait of this module offers, and are routers of
 //! systems that offer it. Kernels are compiled once per router type, so a policy costs no dynamic
-//! dispatch per arrival; but for those that go by sizes, which share
-//! a kernel that calls its router through a table.
+//! dispatch per arrival; but for what is rarer (several dispatchers, sizes, I-queues),
+//! which shares a kernel that calls its router through a table.
 
 mod alternate;
 mod below_threshold;
 mod coin;
+mod dispatchers;
 #[cfg(test)]
 mod fixed;
 mod idle;
 mod idle_first;
+mod idle_queues;
 mod least;
 mod ledger;
 mod loads;
@@ -32,11 +34,13 @@ mod weighted;
 pub use alternate::{Alternate, AlternateRouter};
 pub use below_threshold::{BelowThreshold, BelowThresholdRouter};
 pub use coin::{Coin, CoinRouter};
+pub use dispatchers::Dispatchers;
 pub use idle::{Jiq, JiqRouter};
 pub use idle_first::{IdleFirst, IdleFirstRouter};
+pub use idle_queues::{IdleQueues, IdleQueuesRouter, Report};
 pub use least::{Least, LeastRouter};
 pub use ledger::{Capacities, Compare, Ledger, LedgerRouter};
-pub use loads::{Load, Loads, Rank, Sizes, Tie, scan_fewer};
+pub use loads::{Load, Loads, Rank, Reports, Sizes, Tie, scan_fewer};
 pub use random::{Random, RandomRouter};
 pub use sita::{Sita, SitaRouter};
 pub use sq::{Sq, SqRouter};
@@ -71,6 +75,10 @@ pub trait Router<S: ?Sized> {
     fn looks_at_all(&self) -> bool {
         false
     }
+    /// Returns whether it goes by what servers report, so that the system must take note of it.
+    fn takes_reports(&self) -> bool {
+        false
+    }
     /// Returns the number of messages between router and servers since the last restart, requests
     /// themselves not counted.
     fn messages(&self) -> u64 {
@@ -95,6 +103,9 @@ impl<S: ?Sized, R: Router<S> + ?Sized> Router<S> for Box<R> {
     fn looks_at_all(&self) -> bool {
         (**self).looks_at_all()
     }
+    fn takes_reports(&self) -> bool {
+        (**self).takes_reports()
+    }
     fn messages(&self) -> u64 {
         (**self).messages()
     }
@@ -118,6 +129,7 @@ pub enum Policy {
     Jiq(Jiq),
     IdleFirst(IdleFirst),
     BelowThreshold(BelowThreshold),
+    IdleQueues(IdleQueues),
     Sita(Sita),
 }
 
@@ -165,6 +177,8 @@ pub struct Offers {
     pub queues: bool,
     /// Whether the size of a job is known when it is routed.
     pub sizes: bool,
+    /// Whether it is told what happens between jobs: servers that become idle.
+    pub between: bool,
 }
 
 impl Policy {
@@ -173,7 +187,7 @@ impl Policy {
     /// # Errors
     /// A sentence that names the field at odds with the model.
     pub fn check(&self, offers: Offers) -> Result<(), String> {
-        let Offers { servers, refusals, queues, sizes } = offers;
+        let Offers { servers, refusals, queues, sizes, between } = offers;
         let first = |first: usize| {
             if first < servers {
                 Ok(())
@@ -213,6 +227,11 @@ impl Policy {
             {
                 Err(format!("`d: {}` different servers can't be drawn of {servers}", sq.d))
             }
+            Policy::IdleQueues(_) if !between => Err(
+                "the model's servers don't report that they are idle: `report: pool` only looks \
+                 at them when a request comes"
+                    .to_owned(),
+            ),
             Policy::Sita(_) if !sizes => {
                 Err("the policy goes by sizes, which the model doesn't show".to_owned())
             }

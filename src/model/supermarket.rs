@@ -41,6 +41,8 @@ pub struct Supermarket {
     pub channels: u32,
     /// Most jobs in each server, those in service included; none is any number.
     pub capacity: Option<u32>,
+    /// Dispatchers among which jobs are split at random.
+    pub dispatchers: u32,
     /// Time between arrivals [time units].
     pub interarrival: Distribution,
     /// What all servers together are to be loaded with, to which the times between arrivals are
@@ -101,6 +103,9 @@ impl Supermarket {
         }
         if let Some(capacity) = self.capacity {
             text += &format!(" capacity={capacity}");
+        }
+        if self.dispatchers != 1 {
+            text += &format!(" dispatchers={}", self.dispatchers);
         }
         text
     }

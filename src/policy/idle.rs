@@ -13,6 +13,7 @@ use crate::rng::{Pcg32, below};
 pub struct Jiq;
 
 /// The pool at work.
+#[derive(Clone)]
 pub struct JiqRouter {
     messages: u64,
 }

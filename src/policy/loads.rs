@@ -105,6 +105,12 @@ pub trait Sizes {
     fn size(&self) -> f64;
 }
 
+/// A system whose servers report when they become idle.
+pub trait Reports {
+    /// Adds the servers that became idle since the last call, in order of time.
+    fn became_idle(&mut self, to: &mut Vec<usize>);
+}
+
 /// Looks for a server with fewer jobs than so many one by one.
 pub fn scan_fewer<S: Loads + ?Sized>(
     system: &mut S,

@@ -67,6 +67,7 @@ fn supermarket(section: &Section) -> Option<Supermarket> {
     let speeds = section.numbers("speeds").or(servers);
     let channels = section.integer("servers_per_queue");
     let capacity = section.integer("capacity").map(|capacity| capacity as u32);
+    let dispatchers = section.integer("dispatchers");
     let interarrival = distribution(section, "interarrival");
     let load = section.number("load");
     let service = distribution(section, "service");
@@ -78,6 +79,7 @@ fn supermarket(section: &Section) -> Option<Supermarket> {
         speeds: speeds?,
         channels: channels? as u32,
         capacity,
+        dispatchers: dispatchers? as u32,
         interarrival: interarrival?,
         load,
         service: service?,

@@ -122,6 +122,7 @@ fn full_servers_refuse_what_the_loss_router_refuses() {
         speeds: vec![1.0, 2.0],
         channels,
         capacity: Some(channels),
+        dispatchers: 1,
         interarrival,
         load: None,
         service,

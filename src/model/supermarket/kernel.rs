@@ -46,11 +46,15 @@ impl Supermarket {
         Ok(Compiled { interarrival, service, stretch, model: self.clone() })
     }
 
-    /// Returns the queues, in order if it pays for the policy.
-    fn queues(&self, ordered: bool) -> Queues {
+    /// Returns the queues, in order if it pays for the policy or if it takes their reports.
+    fn queues(&self, ordered: bool, reporting: bool) -> Queues {
         let capacity = self.capacity.unwrap_or(u32::MAX);
         let queues = Queues::new(self.speeds.iter().copied(), self.channels, capacity);
-        if ordered && self.speeds.len() > FEW { queues.ordered() } else { queues }
+        match ordered && self.speeds.len() > FEW {
+            _ if reporting => queues.reporting(),
+            true => queues.ordered(),
+            false => queues,
+        }
     }
 }
 
@@ -197,7 +201,8 @@ impl Compiled {
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let capacity = self.model.capacity.unwrap_or(u32::MAX);
         let capacities = vec![capacity; self.model.speeds.len()];
-        if let Some(router) = boxed(policy) {
+        let dispatchers = self.model.dispatchers as usize;
+        if let Some(router) = boxed(policy, &capacities, dispatchers) {
             return self.route(router, streams, edges, note);
         }
         with_router!(
@@ -237,7 +242,7 @@ impl Compiled {
         let mut arrivals_stream = streams.stream(Role::Arrivals);
         let mut service_stream = streams.stream(Role::Service);
         let mut routing_stream = streams.stream(Role::Routing);
-        let mut queues = self.model.queues(router.looks_at_all());
+        let mut queues = self.model.queues(router.looks_at_all(), router.takes_reports());
         let mut rows = Vec::with_capacity(edges.len() - 1);
         let mut counts = Counts::new(self.model.service.mean())?;
         let mut passed = 0;

@@ -1,6 +1,6 @@
 //! What a router sees of the supermarket: the queues, and the job that is to be routed.
 
-use crate::policy::{Load, Loads, Policy, Rank, Router, Sizes};
+use crate::policy::{Dispatchers, Load, Loads, Policy, Rank, Reports, Router, Sizes, with_router};
 use crate::rng::Pcg32;
 use crate::sim::Queues;
 
@@ -44,13 +44,32 @@ impl Sizes for View<'_> {
     }
 }
 
-/// Returns the router of a policy that needs more than [`Loads`]; nothing for any other.
+impl Reports for View<'_> {
+    fn became_idle(&mut self, to: &mut Vec<usize>) {
+        to.extend(self.queues.emptied());
+    }
+}
+
+/// Returns the router of a policy that needs more than [`Loads`], or is that of several dispatchers,
+/// for servers that have room for so many jobs each; nothing for any other.
 ///
-/// It is boxed, so that one kernel is compiled for all of its kind: a call through a table is lost
-/// beside the rest of a job.
-pub fn boxed(policy: &Policy) -> Option<Box<dyn for<'q> Router<View<'q>>>> {
+/// They are boxed, so that one kernel is compiled for all of them: a call through a table is lost
+/// beside the rest of a job, and as many kernels as pairs of wrapper and policy would double the
+/// program.
+pub fn boxed(
+    policy: &Policy,
+    capacities: &[u32],
+    dispatchers: usize,
+) -> Option<Box<dyn for<'q> Router<View<'q>>>> {
     match policy {
+        // A job's server is the same whichever dispatcher it comes to.
         Policy::Sita(sita) => Some(Box::new(sita.router())),
+        Policy::IdleQueues(policy) => Some(Box::new(policy.router(capacities.len(), dispatchers))),
+        _ if dispatchers > 1 => with_router!(
+            policy, capacities,
+            router => Some(Box::new(Dispatchers::new(router, dispatchers))),
+            else None
+        ),
         _ => None,
     }
 }

@@ -82,7 +82,7 @@ const LOSS_ROUTER: Kind = Kind {
 
 const SUPERMARKET: Kind = Kind {
     name: "supermarket",
-    about: "parallel queues, each served first come, first served, behind a dispatcher",
+    about: "parallel queues, each served first come, first served, behind one or more dispatchers",
     fields: &[
         Field {
             name: "servers",
@@ -114,11 +114,19 @@ const SUPERMARKET: Kind = Kind {
                     lost; any number where left out",
         },
         Field {
+            name: "dispatchers",
+            takes: Takes::Integer { min: 1, max: 10_000 },
+            default: Default::Integer(1),
+            unit: "dispatchers",
+            about: "each job comes to one of them, each equally likely, which has its own state of \
+                    the policy: its own turns, memory, θ, I-queue",
+        },
+        Field {
             name: "interarrival",
             takes: Takes::Distribution,
             default: Default::Required,
             unit: "time",
-            about: "time between two arrivals at the dispatcher",
+            about: "time between two arrivals, at whatever dispatcher",
         },
         Field {
             name: "load",

@@ -252,7 +252,18 @@ pub const POLICIES: &[Kind] = &[
     Kind {
         name: "jiq",
         about: "join idle queue: an idle server, each equally likely; any server where none is",
-        fields: &[LABEL],
+        fields: &[
+            Field {
+                name: "report",
+                takes: Takes::Choice(&["pool", "random", "sq"]),
+                default: Default::Text("pool"),
+                unit: "",
+                about: "to whom a server reports that it is idle: to a pool of all dispatchers, to a \
+                        random dispatcher, or to that of two with the shorter I-queue; from its \
+                        I-queue a dispatcher takes the first",
+            },
+            LABEL,
+        ],
     },
     Kind {
         name: "idle_first",

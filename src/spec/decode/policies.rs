@@ -1,8 +1,9 @@
 //! Policies, from sections of the tree to their plain parameters.
 
 use crate::policy::{
-    Alternate, BelowThreshold, Capacities, Coin, Compare, IdleFirst, Jiq, Least, Ledger, Load,
-    Policy, Random, Rank, Rule, Sita, Sq, Style, Theta, Tie, Trigger, WeightedRoundRobin, gcd,
+    Alternate, BelowThreshold, Capacities, Coin, Compare, IdleFirst, IdleQueues, Jiq, Least,
+    Ledger, Load, Policy, Random, Rank, Report, Rule, Sita, Sq, Style, Theta, Tie, Trigger,
+    WeightedRoundRobin, gcd,
 };
 
 use super::super::catalog::{CUSTOM_RULE, POLICIES, RULES};
@@ -38,7 +39,11 @@ pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
         "jsq" => Some(least(&section, load(&section))),
         "least_work" => Some(least(&section, Load::Work)),
         "shortest_expected_delay" => Some(least(&section, Load::Delay)),
-        "jiq" => Some(Policy::Jiq(Jiq)),
+        "jiq" => Some(match section.choice("report") {
+            "random" => Policy::IdleQueues(IdleQueues { report: Report::Random }),
+            "sq" => Policy::IdleQueues(IdleQueues { report: Report::Sq }),
+            _ => Policy::Jiq(Jiq),
+        }),
         "idle_first" => {
             sample(&section, 0).map(|otherwise| Policy::IdleFirst(IdleFirst { otherwise }))
         }
