@@ -9,11 +9,12 @@
 //! are the indicators I and J of the loss router's last request, and nothing else: they are routers
 //! of any system. Others ask the system for what a trait of this module offers, and are routers of
 //! systems that offer it. Kernels are compiled once per router type, so a policy costs no dynamic
-//! dispatch per arrival; but for what is rarer (several dispatchers, sizes, I-queues),
+//! dispatch per arrival; but for what is rarer (several dispatchers, old information, sizes, I-queues),
 //! which shares a kernel that calls its router through a table.
 
 mod alternate;
 mod below_threshold;
+mod board;
 mod coin;
 mod dispatchers;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod fixed;
 mod idle;
 mod idle_first;
 mod idle_queues;
+mod information;
 mod least;
 mod ledger;
 mod loads;
@@ -33,11 +35,13 @@ mod weighted;
 
 pub use alternate::{Alternate, AlternateRouter};
 pub use below_threshold::{BelowThreshold, BelowThresholdRouter};
+pub use board::Board;
 pub use coin::{Coin, CoinRouter};
 pub use dispatchers::Dispatchers;
 pub use idle::{Jiq, JiqRouter};
 pub use idle_first::{IdleFirst, IdleFirstRouter};
 pub use idle_queues::{IdleQueues, IdleQueuesRouter, Report};
+pub use information::{Informed, InformedRouter, Update};
 pub use least::{Least, LeastRouter};
 pub use ledger::{Capacities, Compare, Ledger, LedgerRouter};
 pub use loads::{Load, Loads, Rank, Reports, Sizes, Tie, scan_fewer};
@@ -68,6 +72,14 @@ pub trait Router<S: ?Sized> {
     fn route(&mut self, now: f64, system: &mut S, routing: &mut Pcg32) -> usize;
     /// Takes note of what became of the request sent to `attempted`.
     fn learn(&mut self, attempted: usize, outcome: Outcome);
+    /// Returns when it looks at the system last before a request that comes at `now`, or at that very
+    /// moment; infinity, if it doesn't since the request before. Asked once for each request, in order;
+    /// draws only from `routing`.
+    fn looks_before(&mut self, _now: f64, _routing: &mut Pcg32) -> f64 {
+        f64::INFINITY
+    }
+    /// Looks at the system, which is as it is at `now`, without a request.
+    fn look(&mut self, _now: f64, _system: &mut S) {}
     /// Forgets what it has counted, and nothing that it routes by: the warm-up is over.
     fn restart(&mut self) {}
     /// Returns whether it asks each time for the server with the fewest jobs of all, or for an idle
@@ -96,6 +108,12 @@ impl<S: ?Sized, R: Router<S> + ?Sized> Router<S> for Box<R> {
     }
     fn learn(&mut self, attempted: usize, outcome: Outcome) {
         (**self).learn(attempted, outcome);
+    }
+    fn looks_before(&mut self, now: f64, routing: &mut Pcg32) -> f64 {
+        (**self).looks_before(now, routing)
+    }
+    fn look(&mut self, now: f64, system: &mut S) {
+        (**self).look(now, system);
     }
     fn restart(&mut self) {
         (**self).restart();
@@ -131,6 +149,7 @@ pub enum Policy {
     BelowThreshold(BelowThreshold),
     IdleQueues(IdleQueues),
     Sita(Sita),
+    Informed(Informed),
 }
 
 /// Evaluates an expression with a fresh router of a policy, whatever its type is, for servers that
@@ -177,7 +196,7 @@ pub struct Offers {
     pub queues: bool,
     /// Whether the size of a job is known when it is routed.
     pub sizes: bool,
-    /// Whether it is told what happens between jobs: servers that become idle.
+    /// Whether it is told what happens between jobs: servers that become idle, updates of a board.
     pub between: bool,
 }
 
@@ -240,6 +259,10 @@ impl Policy {
                 sita.cutoffs.len(),
                 sita.cutoffs.len() + 1
             )),
+            Policy::Informed(_) if !between => {
+                Err("the model has no board to read old `information` from".to_owned())
+            }
+            Policy::Informed(informed) => informed.policy.check(offers),
             Policy::Trigger(trigger) => first(trigger.first),
             Policy::Alternate(alternate) => first(alternate.first),
             Policy::Sq(sq) | Policy::IdleFirst(IdleFirst { otherwise: sq }) => rank(sq.rank),

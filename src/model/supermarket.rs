@@ -79,7 +79,7 @@ const RESPONSES: &[Response] = &[
     Response { columns: Columns::Levels(LEVELS), ..Response::new("queue_ge", "share", Some(Good::Less), "share of time that a server has at least so many jobs, over all servers") },
     Response::new("utilisation", "share", None, "time average of the busy channels over the channels, of all servers"),
     Response::new("utilisation_sd", "share", Some(Good::Less), "standard deviation of the servers' own utilisations: the imbalance of work"),
-    Response::new("messages_per_job", "messages", Some(Good::Less), "messages between dispatcher and servers for a job, beside the job itself: request and reply for each server looked at, or one for each report of a server that is idle or below a threshold"),
+    Response::new("messages_per_job", "messages", Some(Good::Less), "messages between dispatcher and servers for a job, beside the job itself: request and reply for each server looked at, or one for each report of a server that is idle, or below a threshold, or brings its line of a board up to date"),
     Response::new("counted_from", "time", None, "end of the warm-up"),
 ];
 

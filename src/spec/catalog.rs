@@ -13,7 +13,7 @@ pub use distributions::DISTRIBUTIONS;
 pub use experiment::{BASELINE, CLAIM, EXPERIMENT, PUBLISHED, REPLICATIONS, SELECT, UNTIL};
 pub use models::{MODELS, WARMUP};
 pub use optimize::{CONFIRM, MAX_BUDGET, METHODS, OPTIMIZE, PARAMETER, RIVAL};
-pub use policies::{CUSTOM_RULE, POLICIES, RULES};
+pub use policies::{CUSTOM_RULE, INFORMATION, POLICIES, RULES};
 
 /// Something that a spec names, with the fields that its map may have.
 #[derive(Debug)]
@@ -95,6 +95,8 @@ pub enum Takes {
     Select,
     /// A number, `auto`, or a map with the fields of [`WARMUP`].
     Warmup,
+    /// `none`, or a map with the fields of [`INFORMATION`].
+    Information,
     /// A label, or a map with the fields of [`BASELINE`].
     Baseline,
     /// A map with the fields of [`OPTIMIZE`], or a list of them.
@@ -212,6 +214,7 @@ impl Takes {
             Takes::Until => "{response, half_width or relative}, or a list of them".to_owned(),
             Takes::Select => "{response, delta}".to_owned(),
             Takes::Warmup => "a number of at least 0, auto, or {arrivals: ..}".to_owned(),
+            Takes::Information => "none, or {update, age}".to_owned(),
             Takes::Baseline => "a label, or {policy, at}".to_owned(),
             Takes::Levels => "a map from axes to values".to_owned(),
             Takes::Optimize => {

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::catalog::{
-    BASELINE, CLAIM, CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, EXPERIMENT, Field, Kind,
-    METHODS, MODELS, OPTIMIZE, PARAMETER, POLICIES, PUBLISHED, REPLICATIONS, RIVAL, RULES, SELECT,
-    Takes, UNTIL, WARMUP,
+    BASELINE, CLAIM, CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, EXPERIMENT, Field, INFORMATION,
+    Kind, METHODS, MODELS, OPTIMIZE, PARAMETER, POLICIES, PUBLISHED, REPLICATIONS, RIVAL, RULES,
+    SELECT, Takes, UNTIL, WARMUP,
 };
 use super::optimize::MAX_PARAMETERS;
 
@@ -171,6 +171,7 @@ fn takes(takes: &Takes) -> Value {
             let time = json!({"type": "number", "minimum": 0});
             json!({"anyOf": [time, {"const": "auto"}, map(&WARMUP, true)]})
         }
+        Takes::Information => json!({"anyOf": [{"const": "none"}, map(&INFORMATION, true)]}),
         Takes::Baseline => json!({"anyOf": [{"type": "string"}, map(&BASELINE, false)]}),
         Takes::Levels => json!({"type": "object"}),
         Takes::Optimize => {

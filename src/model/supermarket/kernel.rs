@@ -256,9 +256,11 @@ impl Compiled {
             audit(gap >= 0.0, || format!("the clock went from {now} by {gap}"))?;
             before = if arrivals == 0 { before } else { now };
             now += gap;
+            let mut look = router.looks_before(now, &mut routing_stream);
             while now > edge.time || arrivals >= edge.arrivals {
                 // A period that ends by arrivals ends with the last of them.
                 let end = if now > edge.time { edge.time } else { before };
+                look_by(end, &mut look, &mut router, &mut queues);
                 if passed > 0 {
                     let occupancy = queues.occupancy(start, end)?;
                     rows.push(self.row(&counts, &occupancy, &router, start)?);
@@ -277,6 +279,7 @@ impl Compiled {
                 return Err(Failure::TooManyArrivals { cap: self.model.max_arrivals });
             }
             arrivals += 1;
+            look_by(now, &mut look, &mut router, &mut queues);
             queues.advance(now);
             note(&mut queues);
             let size = service.draw(&mut service_stream);
@@ -323,6 +326,22 @@ impl Compiled {
         row.extend((1..=LEVELS).map(|level| occupancy.levels.iter().skip(level).sum::<f64>()));
         row.extend([mean, spread, router.messages() as f64 / arrivals, start]);
         Ok(row)
+    }
+}
+
+/// Lets the router look, if that is due by a time, and then no more.
+#[inline(always)]
+fn look_by(
+    time: f64,
+    look: &mut f64,
+    router: &mut impl for<'q> Router<View<'q>>,
+    queues: &mut Queues,
+) {
+    if *look <= time.min(f64::MAX) {
+        queues.advance(*look);
+        // No job comes with it.
+        router.look(*look, &mut View { queues, size: f64::NAN });
+        *look = f64::INFINITY;
     }
 }
 

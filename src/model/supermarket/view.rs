@@ -65,6 +65,11 @@ pub fn boxed(
         // A job's server is the same whichever dispatcher it comes to.
         Policy::Sita(sita) => Some(Box::new(sita.router())),
         Policy::IdleQueues(policy) => Some(Box::new(policy.router(capacities.len(), dispatchers))),
+        Policy::Informed(informed) => with_router!(
+            &*informed.policy, capacities,
+            router => Some(Box::new(informed.router(Dispatchers::new(router, dispatchers)))),
+            else None
+        ),
         _ if dispatchers > 1 => with_router!(
             policy, capacities,
             router => Some(Box::new(Dispatchers::new(router, dispatchers))),

@@ -1,6 +1,6 @@
 //! Policies.
 
-use super::{ANY, Default, Field, Kind, NOT_NEGATIVE, PROBABILITY, Takes};
+use super::{ANY, Default, Field, Kind, NOT_NEGATIVE, POSITIVE, PROBABILITY, Takes};
 
 const FIRST: Field = Field {
     name: "first",
@@ -60,6 +60,15 @@ const BETA: Field = Field {
     default: Default::Number(1.0),
     unit: "probability",
     about: "probability that a job gets d choices; else it gets one",
+};
+const OLD: Field = Field {
+    name: "information",
+    takes: Takes::Information,
+    default: Default::Absent,
+    unit: "",
+    about: "a board with the loads of all servers, which all dispatchers read instead of asking, and \
+            how it is updated; it says at first that the system is empty, and loads are true and \
+            current where it is left out",
 };
 const WEIGHTS: Field = Field {
     name: "weights",
@@ -231,23 +240,24 @@ pub const POLICIES: &[Kind] = &[
             LOAD,
             TIE,
             FULL,
+            OLD,
             LABEL,
         ],
     },
     Kind {
         name: "jsq",
         about: "the least loaded of all servers: join the shortest queue",
-        fields: &[LOAD, TIE, FULL, LABEL],
+        fields: &[LOAD, TIE, FULL, OLD, LABEL],
     },
     Kind {
         name: "least_work",
         about: "the server with the least work left, of all",
-        fields: &[TIE, FULL, LABEL],
+        fields: &[TIE, FULL, OLD, LABEL],
     },
     Kind {
         name: "shortest_expected_delay",
         about: "the server where jobs and one more, over the speed, are least, of all",
-        fields: &[TIE, FULL, LABEL],
+        fields: &[TIE, FULL, OLD, LABEL],
     },
     Kind {
         name: "jiq",
@@ -268,7 +278,7 @@ pub const POLICIES: &[Kind] = &[
     Kind {
         name: "idle_first",
         about: "an idle server, each equally likely; the least loaded of d where none is",
-        fields: &[CHOICES, REPLACE, BETA, LOAD, TIE, FULL, LABEL],
+        fields: &[CHOICES, REPLACE, BETA, LOAD, TIE, FULL, OLD, LABEL],
     },
     Kind {
         name: "below_threshold",
@@ -282,6 +292,7 @@ pub const POLICIES: &[Kind] = &[
                 unit: "jobs",
                 about: "number of jobs that a server must have fewer of",
             },
+            OLD,
             LABEL,
         ],
     },
@@ -301,6 +312,29 @@ pub const POLICIES: &[Kind] = &[
         ],
     },
 ];
+
+/// Information that is old: `information: {update: periodic, age: 2}`.
+pub const INFORMATION: Kind = Kind {
+    name: "information",
+    about: "a board of the loads of all servers",
+    fields: &[
+        Field {
+            name: "update",
+            takes: Takes::Choice(&["none", "periodic", "exponential"]),
+            default: Default::Text("none"),
+            unit: "",
+            about: "when the board is brought up to date: there is none; at multiples of the age; or \
+                    after exponential times with that mean",
+        },
+        Field {
+            name: "age",
+            takes: POSITIVE,
+            default: Default::Absent,
+            unit: "time",
+            about: "time between updates, in the mean; only with a board, and then it must be given",
+        },
+    ],
+};
 
 /// Names of the published rules of the theta policy.
 pub const RULES: &[&str] = &["j", "i", "j-i", "j+i", "j-smoothed"];

@@ -1,12 +1,12 @@
 //! Policies, from sections of the tree to their plain parameters.
 
 use crate::policy::{
-    Alternate, BelowThreshold, Capacities, Coin, Compare, IdleFirst, IdleQueues, Jiq, Least,
-    Ledger, Load, Policy, Random, Rank, Report, Rule, Sita, Sq, Style, Theta, Tie, Trigger,
-    WeightedRoundRobin, gcd,
+    Alternate, BelowThreshold, Capacities, Coin, Compare, IdleFirst, IdleQueues, Informed, Jiq,
+    Least, Ledger, Load, Policy, Random, Rank, Report, Rule, Sita, Sq, Style, Theta, Tie, Trigger,
+    Update, WeightedRoundRobin, gcd,
 };
 
-use super::super::catalog::{CUSTOM_RULE, POLICIES, RULES};
+use super::super::catalog::{CUSTOM_RULE, INFORMATION, POLICIES, RULES};
 use super::super::diagnostic::near_or_all;
 use super::super::section::{Scope, Section};
 use super::super::yaml::{Node, Value};
@@ -52,6 +52,10 @@ pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
         }),
         "sita" => sita(&section),
         _ => theta(&section),
+    };
+    let policy = match kind.field("information") {
+        Some(_) => informed(&section, policy),
+        None => policy,
     };
     policy.filter(|_| scope.faults.len() == faults)
 }
@@ -143,6 +147,33 @@ fn sita(section: &Section) -> Option<Policy> {
         return None;
     }
     Some(Policy::Sita(Sita { cutoffs }))
+}
+
+/// Puts a board between the servers and a policy, if it is to have one.
+fn informed(section: &Section, policy: Option<Policy>) -> Option<Policy> {
+    let Some(node) = section.node("information") else { return policy };
+    let map = Section::open(section.scope, &INFORMATION, Some(node), node.at);
+    let age = map.number("age");
+    let update = match (map.choice("update"), map.node("age")) {
+        ("periodic", Some(_)) => Update::Periodic,
+        ("exponential", Some(_)) => Update::Exponential,
+        ("none", Some(age)) => {
+            let message = "`age` says how old a board is, and with `update: none` there is none";
+            let help = "leave it out, or say how a board is updated: `update: periodic` or \
+                        `exponential`";
+            section.scope.faults.add(age.at, message, help.to_owned());
+            return None;
+        }
+        ("periodic" | "exponential", None) if map.misspelt("age") => return None,
+        (update @ ("periodic" | "exponential"), None) => {
+            let message = format!("`update: {update}` needs `age`");
+            let help = "give the time between updates, a number above 0".to_owned();
+            section.scope.faults.add(map.at("update"), message, help);
+            return None;
+        }
+        _ => return policy,
+    };
+    Some(Policy::Informed(Informed { age: age?, update, policy: policy?.into() }))
 }
 
 fn ledger(section: &Section) -> Option<Policy> {
