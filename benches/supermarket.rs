@@ -22,6 +22,7 @@ fn model(servers: usize) -> Compiled {
         speeds: vec![1.0; servers],
         channels: 1,
         capacity: None,
+        dispatchers: 1,
         discipline: Discipline::Fcfs,
         outages: Vec::new(),
         breakdowns: None,

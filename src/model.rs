@@ -132,9 +132,13 @@ impl Model {
     pub fn offers(&self) -> Offers {
         let servers = self.servers();
         match self {
-            Model::LossRouter(_) => Offers { servers, refusals: true, queues: false },
+            Model::LossRouter(_) => {
+                let (queues, sizes, between) = (false, false, false);
+                Offers { servers, refusals: true, queues, sizes, between }
+            }
             Model::Supermarket(model) => {
-                Offers { servers, refusals: model.capacity.is_some(), queues: true }
+                let (queues, sizes, between) = (true, true, true);
+                Offers { servers, refusals: model.capacity.is_some(), queues, sizes, between }
             }
         }
     }

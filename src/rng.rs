@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | [`Role::Arrivals`] | 0 | the arrival process | those of one interarrival time |
 //! | [`Role::Service`] | 1 | job sizes, drawn at the arrival whatever becomes of the job | those of one service time |
-//! | [`Role::Routing`] | 2 | the policy: servers to look at, coins, ties | as many as the policy states, by policy |
+//! | [`Role::Routing`] | 2 | the policy: servers to look at, coins, ties, dispatchers, reports, updates | as many as the policy states, by policy |
 //! | [`Role::Redirect`] | 3 | the model: choices made after routing, such as where a redirected job goes | as many as the model states |
 //! | [`Role::Outages`] | 4 | failures and repairs of servers, in order of time | those of one exponential time |
 //! | reserved | 5 and up | nobody yet | |

@@ -18,6 +18,7 @@ mod kernel;
 mod servers;
 mod theory;
 mod traffic;
+mod view;
 
 pub use kernel::Compiled;
 pub use traffic::{Arrivals, Trace, is_count};
@@ -44,6 +45,8 @@ pub struct Supermarket {
     pub channels: u32,
     /// Most jobs in each server, those in service included; none is any number.
     pub capacity: Option<u32>,
+    /// Dispatchers among which jobs are split at random.
+    pub dispatchers: u32,
     /// Who is served.
     pub discipline: Discipline,
     /// When servers are down, by a list and by chance.
@@ -87,7 +90,7 @@ const RESPONSES: &[Response] = &[
     Response { columns: Columns::Levels(LEVELS), ..Response::new("queue_ge", "share", Some(Good::Less), "share of time that a server has at least so many jobs, over all servers") },
     Response::new("utilisation", "share", None, "time average of the busy channels over the channels, of all servers"),
     Response::new("utilisation_sd", "share", Some(Good::Less), "standard deviation of the servers' own utilisations: the imbalance of work"),
-    Response::new("messages_per_job", "messages", Some(Good::Less), "messages between dispatcher and servers for a job, beside the job itself: request and reply for each server looked at, or one for each report of an idle server"),
+    Response::new("messages_per_job", "messages", Some(Good::Less), "messages between dispatcher and servers for a job, beside the job itself: request and reply for each server looked at, or one for each report of a server that is idle, or below a threshold, or brings its line of a board up to date"),
     Response::new("counted_from", "time", None, "end of the warm-up"),
 ];
 
@@ -123,6 +126,9 @@ impl Supermarket {
         }
         if let Some(breakdowns) = &self.breakdowns {
             text += &format!(" {breakdowns:?}");
+        }
+        if self.dispatchers != 1 {
+            text += &format!(" dispatchers={}", self.dispatchers);
         }
         text
     }

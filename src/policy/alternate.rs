@@ -12,6 +12,7 @@ pub struct Alternate {
 }
 
 /// The alternation at work.
+#[derive(Clone)]
 pub struct AlternateRouter {
     next: usize,
     servers: usize,

@@ -1,5 +1,7 @@
 //! The biased coin: an independent draw for every request.
 
+use std::sync::Arc;
+
 use super::{Outcome, Router};
 use crate::rng::{Pcg32, unit};
 
@@ -10,9 +12,10 @@ pub struct Coin {
 }
 
 /// The coin at work. Stateless but for its cumulative probabilities.
+#[derive(Clone)]
 pub struct CoinRouter {
     /// Upper ends of all servers' intervals but the last, whose end is 1 whatever was rounded.
-    ends: Vec<f64>,
+    ends: Arc<[f64]>,
 }
 
 impl Coin {
@@ -32,7 +35,7 @@ impl Coin {
             })
             .collect();
         ends.pop();
-        CoinRouter { ends }
+        CoinRouter { ends: ends.into() }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::rng::{Pcg32, below};
 pub struct Jiq;
 
 /// The pool at work.
+#[derive(Clone)]
 pub struct JiqRouter {
     messages: u64,
 }
@@ -26,7 +27,7 @@ impl Jiq {
 impl<S: Loads + ?Sized> Router<S> for JiqRouter {
     #[inline]
     fn route(&mut self, _: f64, system: &mut S, routing: &mut Pcg32) -> usize {
-        let chosen = system.idle(routing);
+        let chosen = system.fewer(1, routing);
         // A server reports each time it becomes idle, so as often as it is taken from the pool.
         self.messages += u64::from(chosen.is_some());
         chosen.unwrap_or_else(|| below(routing, system.servers() as u32) as usize)

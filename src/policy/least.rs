@@ -12,6 +12,7 @@ pub struct Least {
 }
 
 /// The comparison at work.
+#[derive(Clone)]
 pub struct LeastRouter {
     rank: Rank,
     messages: u64,

@@ -59,6 +59,7 @@ pub struct Ledger {
 }
 
 /// A ledger at work.
+#[derive(Clone)]
 pub struct LedgerRouter {
     memory: f64,
     compare: Compare,
@@ -70,6 +71,7 @@ pub struct LedgerRouter {
 }
 
 /// The books of one server.
+#[derive(Clone)]
 struct Book {
     /// Records that have not expired. A float, since capacities are.
     occupied: f64,

@@ -92,19 +92,36 @@ pub trait Loads {
         self.best(0..self.servers(), rank, routing)
     }
 
-    /// Returns an idle server, each equally likely, if there is one.
-    fn idle(&mut self, routing: &mut Pcg32) -> Option<usize> {
-        scan_idle(self, routing)
+    /// Returns a server with fewer jobs than so many, each equally likely, if there is one; with
+    /// fewer than one it is idle.
+    fn fewer(&mut self, jobs: u32, routing: &mut Pcg32) -> Option<usize> {
+        scan_fewer(self, jobs, routing)
     }
 }
 
-/// Looks for an idle server one by one.
-pub fn scan_idle<S: Loads + ?Sized>(system: &mut S, routing: &mut Pcg32) -> Option<usize> {
-    let (mut idle, mut chosen) = (0, None);
+/// A system that shows the size of the job that is to be routed.
+pub trait Sizes {
+    /// Returns its service time at speed 1.
+    fn size(&self) -> f64;
+}
+
+/// A system whose servers report when they become idle.
+pub trait Reports {
+    /// Adds the servers that became idle since the last call, in order of time.
+    fn became_idle(&mut self, to: &mut Vec<usize>);
+}
+
+/// Looks for a server with fewer jobs than so many one by one.
+pub fn scan_fewer<S: Loads + ?Sized>(
+    system: &mut S,
+    jobs: u32,
+    routing: &mut Pcg32,
+) -> Option<usize> {
+    let (mut found, mut chosen) = (0, None);
     for server in 0..system.servers() {
-        if system.load(server, Load::InSystem) == 0.0 {
-            idle += 1;
-            if below(routing, idle) == 0 {
+        if system.load(server, Load::InSystem) < f64::from(jobs) {
+            found += 1;
+            if below(routing, found) == 0 {
                 chosen = Some(server);
             }
         }

@@ -9,6 +9,7 @@ use crate::rng::{Pcg32, below};
 pub struct Random;
 
 /// The draw at work.
+#[derive(Clone)]
 pub struct RandomRouter;
 
 impl<S: Loads + ?Sized> Router<S> for RandomRouter {

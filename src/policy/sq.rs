@@ -24,6 +24,7 @@ pub struct Sq {
 }
 
 /// The sampling at work.
+#[derive(Clone)]
 pub struct SqRouter {
     policy: Sq,
     /// The servers to look at.
@@ -109,43 +110,11 @@ impl<S: Loads + ?Sized> Router<S> for SqRouter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::fixed::{self, near};
     use crate::policy::{Load, Tie};
 
-    /// Servers with loads that stay.
-    struct Fixed(Vec<f64>);
-
-    impl Loads for Fixed {
-        fn servers(&self) -> usize {
-            self.0.len()
-        }
-        fn load(&mut self, server: usize, _: Load) -> f64 {
-            self.0[server]
-        }
-        fn is_full(&mut self, server: usize) -> bool {
-            self.0[server] >= 9.0
-        }
-        fn speed(&self, server: usize) -> f64 {
-            server as f64
-        }
-    }
-
     fn shares(policy: &Sq, loads: &[f64]) -> Vec<f64> {
-        let mut system = Fixed(loads.to_vec());
-        let mut router = policy.router();
-        let mut random = Pcg32::new(5, 8);
-        let mut counts = vec![0_u32; loads.len()];
-        for _ in 0..200_000 {
-            counts[router.route(0.0, &mut system, &mut random)] += 1;
-        }
-        counts.into_iter().map(|count| f64::from(count) / 200_000.0).collect()
-    }
-
-    fn near(shares: &[f64], expected: &[f64]) {
-        for (share, expected) in shares.iter().zip(expected) {
-            // Four standard deviations, and none where there is no chance.
-            let noise = 4.0 * (expected * (1.0 - expected) / 200_000.0).sqrt();
-            assert!((share - expected).abs() <= noise, "{shares:?} {expected}");
-        }
+        fixed::shares(policy.router(), loads)
     }
 
     #[test]

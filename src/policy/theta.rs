@@ -58,6 +58,7 @@ pub struct Theta {
 }
 
 /// A theta policy at work.
+#[derive(Clone)]
 pub struct ThetaRouter {
     theta: f64,
     sum: f64,

@@ -12,6 +12,7 @@ pub struct Trigger {
 }
 
 /// The trigger at work.
+#[derive(Clone)]
 pub struct TriggerRouter {
     current: usize,
 }

@@ -1,5 +1,7 @@
 //! Weighted round robin: each server gets its share of the requests, in a fixed order.
 
+use std::sync::Arc;
+
 use super::{Outcome, Router};
 use crate::rng::Pcg32;
 
@@ -22,8 +24,10 @@ pub enum Style {
 }
 
 /// The turns at work: a cycle as long as the sum of the weights over their common divisor.
+#[derive(Clone)]
 pub struct WeightedRoundRobinRouter {
-    cycle: Vec<u32>,
+    /// One for all dispatchers.
+    cycle: Arc<[u32]>,
     next: usize,
 }
 
@@ -64,7 +68,7 @@ impl WeightedRoundRobin {
     }
 
     pub fn router(&self) -> WeightedRoundRobinRouter {
-        WeightedRoundRobinRouter { cycle: self.cycle(), next: 0 }
+        WeightedRoundRobinRouter { cycle: self.cycle().into(), next: 0 }
     }
 }
 

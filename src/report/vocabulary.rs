@@ -2,8 +2,8 @@
 
 use crate::model::{Columns, Response, SYSTEMS};
 use crate::spec::catalog::{
-    CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, Kind, METHODS, MODELS, OPTIMIZE, PARAMETER,
-    POLICIES, RIVAL,
+    CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, INFORMATION, Kind, METHODS, MODELS, OPTIMIZE,
+    PARAMETER, POLICIES, RIVAL,
 };
 
 /// Returns models with their responses, policies, distributions and methods of searches, with all
@@ -24,6 +24,8 @@ pub fn vocabulary() -> String {
     }
     text += "\nRULE OF ONE'S OWN, for theta\n";
     kind(&mut text, &CUSTOM_RULE);
+    text += "\nOLD INFORMATION, for policies that look at loads\n";
+    kind(&mut text, &INFORMATION);
     text += "\nDISTRIBUTIONS\n";
     for distribution in DISTRIBUTIONS {
         kind(&mut text, distribution);

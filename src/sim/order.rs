@@ -36,18 +36,43 @@ pub(super) struct Order {
     least: usize,
     /// A next departure of every queue that has jobs, and some that have become another's.
     next: BinaryHeap<Reverse<Departure>>,
+    /// Queues that became empty, where that is asked for, and when.
+    emptied: Option<Vec<Departure>>,
 }
 
 impl Order {
     /// Starts with so many empty queues.
     pub(super) fn new(queues: usize) -> Order {
         let all: Vec<u32> = (0..queues as u32).collect();
-        Order { levels: vec![all.clone()], places: all, least: 0, next: BinaryHeap::new() }
+        let (levels, next) = (vec![all.clone()], BinaryHeap::new());
+        Order { levels, places: all, least: 0, next, emptied: None }
     }
 
     /// Notes when a queue's next job leaves.
     pub(super) fn leaves(&mut self, queue: usize, time: f64) {
         self.next.push(Reverse(Departure { time, queue: queue as u32 }));
+    }
+
+    /// Takes note of queues that become empty from now on.
+    pub(super) fn note_emptied(&mut self) {
+        self.emptied = Some(Vec::new());
+    }
+
+    /// Notes that a queue's last job left.
+    pub(super) fn emptied(&mut self, queue: usize, time: f64) {
+        if let Some(emptied) = &mut self.emptied {
+            emptied.push(Departure { time, queue: queue as u32 });
+        }
+    }
+
+    /// Returns the queues that became empty since the last call, in order of time.
+    pub(super) fn take_emptied(&mut self) -> impl Iterator<Item = usize> {
+        // A queue tells of all its departures at once, so they come in another order.
+        let emptied = self.emptied.iter_mut().flat_map(|emptied| {
+            emptied.sort_unstable();
+            emptied.drain(..)
+        });
+        emptied.map(|departure| departure.queue as usize)
     }
 
     /// Returns a queue with a departure that is due, if there is one; it may have been told before.
@@ -86,8 +111,8 @@ impl Order {
         &self.levels[levels]
     }
 
-    /// Returns the empty queues.
-    pub(super) fn idle(&self) -> &[u32] {
-        &self.levels[0]
+    /// Returns the queues with fewer jobs than so many, as lists.
+    pub(super) fn fewer(&self, jobs: usize) -> &[Vec<u32>] {
+        &self.levels[..jobs.min(self.levels.len())]
     }
 }

@@ -126,6 +126,19 @@ impl Queues {
         Queues { order, ..self }
     }
 
+    /// Returns them, in order and taking note of those that become empty, for [`Queues::emptied`].
+    pub fn reporting(self) -> Queues {
+        let mut queues = self.ordered();
+        queues.order.iter_mut().for_each(Order::note_emptied);
+        queues
+    }
+
+    /// Returns the queues that became empty since the last call, in order of time; none where they
+    /// take no note of it.
+    pub fn emptied(&mut self) -> impl Iterator<Item = usize> {
+        self.order.iter_mut().flat_map(Order::take_emptied)
+    }
+
     /// Returns the number of queues.
     pub fn len(&self) -> usize {
         self.queues.len()
@@ -164,6 +177,8 @@ impl Queues {
                 order.moved(due, before, queue.len);
                 if queue.len > 0 {
                     order.leaves(due, queue.leaves[queue.slot(0)]);
+                } else {
+                    order.emptied(due, queue.since);
                 }
             }
         }
@@ -176,9 +191,9 @@ impl Queues {
         self.order.as_ref().map(|order| order.shortest(equal))
     }
 
-    /// Returns the empty queues; nothing where they are in no order.
-    pub fn idle(&self) -> Option<&[u32]> {
-        self.order.as_ref().map(Order::idle)
+    /// Returns the queues with fewer jobs than so many, as lists; nothing where they are in no order.
+    pub fn fewer(&self, jobs: u32) -> Option<&[Vec<u32>]> {
+        self.order.as_ref().map(|order| order.fewer(jobs as usize))
     }
 
     /// Returns the number of jobs in a queue, those in service included.
@@ -323,7 +338,10 @@ mod tests {
                 };
                 assert_eq!(shortest(false), equal(least));
                 assert_eq!(shortest(true), equal(least.max(channels)));
-                assert_eq!(ordered.idle().unwrap().len(), equal(0).len());
+                for jobs in [1, 2, 50] {
+                    let fewer = ordered.fewer(jobs).unwrap().concat();
+                    assert_eq!(fewer.len(), equal(jobs - 1).len(), "{jobs}");
+                }
                 let k = below(&mut random, 2) as usize;
                 let size = f64::from(below(&mut random, 4 * channels)) * [0.5, 1.0][k];
                 let present = jobs[k].iter().filter(|job| job.1 > now).count() as u32;
@@ -364,6 +382,23 @@ mod tests {
                 assert!((counted - share).abs() < 1e-9, "{level}");
             }
         }
+    }
+
+    /// Queue 0 has its first departure before that of queue 1, and its last after it.
+    #[test]
+    fn queues_that_become_empty_are_told_in_order_of_time() {
+        let mut queues = Queues::new([1.0; 4].into_iter(), 1, 9).reporting();
+        queues.advance(1.0);
+        for (queue, size) in [(0, 1.0), (0, 3.0), (1, 2.0), (2, 1.5), (3, 9.0)] {
+            queues.accept(queue, size);
+        }
+        queues.advance(6.0);
+        assert_eq!(queues.emptied().collect::<Vec<_>>(), [2, 1, 0]);
+        assert_eq!(queues.emptied().count(), 0);
+        let mut silent = Queues::new([1.0].into_iter(), 1, 9).ordered();
+        silent.accept(0, 1.0);
+        silent.advance(6.0);
+        assert_eq!(silent.emptied().count(), 0);
     }
 
     #[test]

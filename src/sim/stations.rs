@@ -46,6 +46,8 @@ pub struct Stations {
     calendar: BinaryHeap<Reverse<Event>>,
     /// For whoever asks for the shortest of all.
     order: Option<Order>,
+    /// Servers that became idle, where that is asked for.
+    emptied: Option<Vec<usize>>,
 }
 
 #[derive(Clone, Debug)]
@@ -172,6 +174,7 @@ impl Stations {
             levels: vec![0.0; 2],
             calendar: BinaryHeap::new(),
             order: None,
+            emptied: None,
         };
         for server in 0..all.stations.len() {
             all.plan_change(server, 0.0);
@@ -207,9 +210,20 @@ impl Stations {
         self.order.as_ref().map(|order| order.shortest(equal))
     }
 
-    /// Returns the idle servers; nothing where they are in no order.
-    pub fn idle(&self) -> Option<&[u32]> {
-        self.order.as_ref().map(Order::idle)
+    /// Returns the servers with fewer jobs than so many, as lists; nothing where they are in no order.
+    pub fn fewer(&self, jobs: u32) -> Option<&[Vec<u32>]> {
+        self.order.as_ref().map(|order| order.fewer(jobs as usize))
+    }
+
+    /// Takes note of servers that become idle from now on, for [`Stations::emptied`].
+    pub fn reporting(self) -> Stations {
+        Stations { emptied: Some(Vec::new()), ..self }
+    }
+
+    /// Returns the servers that became idle, or were repaired while they were, since the last call, in
+    /// order of time; none where it takes no note of it.
+    pub fn emptied(&mut self) -> impl Iterator<Item = usize> {
+        self.emptied.iter_mut().flat_map(|emptied| emptied.drain(..))
     }
 
     /// Returns the number of jobs in a server, those in service included.
@@ -268,6 +282,9 @@ impl Stations {
                         let served = self.discipline.served(station.jobs.len(), self.channels);
                         station.start(served, time);
                     }
+                    if station.is_up && station.jobs.is_empty() {
+                        self.emptied.iter_mut().for_each(|emptied| emptied.push(server));
+                    }
                     self.plan_departure(server);
                     self.plan_change(server, time);
                 }
@@ -323,6 +340,9 @@ impl Stations {
         station.finished += 1;
         station.spent += now - job.came.max(from);
         let jobs = station.jobs.len() as u32;
+        if jobs == 0 {
+            self.emptied.iter_mut().for_each(|emptied| emptied.push(server));
+        }
         self.plan_departure(server);
         if let Some(order) = &mut self.order {
             order.moved(server, jobs + 1, jobs);

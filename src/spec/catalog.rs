@@ -13,7 +13,7 @@ pub use distributions::DISTRIBUTIONS;
 pub use experiment::{BASELINE, CLAIM, EXPERIMENT, PUBLISHED, REPLICATIONS, SELECT, UNTIL};
 pub use models::{FAILURES, MMPP, MODELS, OUTAGE, WARMUP};
 pub use optimize::{CONFIRM, MAX_BUDGET, METHODS, OPTIMIZE, PARAMETER, RIVAL};
-pub use policies::{CUSTOM_RULE, POLICIES, RULES};
+pub use policies::{CUSTOM_RULE, INFORMATION, POLICIES, RULES};
 
 /// Something that a spec names, with the fields that its map may have.
 #[derive(Debug, PartialEq)]
@@ -99,6 +99,8 @@ pub enum Takes {
     Map(&'static Kind),
     /// A list of such maps.
     Maps(&'static Kind),
+    /// `none`, or a map with the fields of [`INFORMATION`].
+    Information,
     /// A label, or a map with the fields of [`BASELINE`].
     Baseline,
     /// A map with the fields of [`OPTIMIZE`], or a list of them.
@@ -224,6 +226,7 @@ impl Takes {
             Takes::Warmup => "a number of at least 0, auto, or {arrivals: ..}".to_owned(),
             Takes::Map(kind) => kind.keys(),
             Takes::Maps(kind) => format!("a list of {}", kind.keys()),
+            Takes::Information => "none, or {update, age}".to_owned(),
             Takes::Baseline => "a label, or {policy, at}".to_owned(),
             Takes::Levels => "a map from axes to values".to_owned(),
             Takes::Optimize => {

@@ -3,16 +3,15 @@
 mod supermarket;
 
 use crate::model::{LossRouter, Model, Redirect, Warmup};
-use crate::policy::{
-    Alternate, Capacities, Coin, Compare, Jiq, Least, Ledger, Load, Policy, Random, Rank, Rule, Sq,
-    Style, Theta, Tie, Trigger, WeightedRoundRobin, gcd,
-};
 use crate::rng::Distribution;
 
-use super::catalog::{CUSTOM_RULE, DISTRIBUTIONS, MODELS, POLICIES, RULES, WARMUP};
-use super::diagnostic::near_or_all;
+use super::catalog::{DISTRIBUTIONS, MODELS, WARMUP};
 use super::section::{Scope, Section};
 use super::yaml::{Node, Value};
+
+mod policies;
+
+pub use policies::policy;
 
 /// Decodes the model; nothing if it has faults, which are noted.
 pub fn model(scope: Scope, node: &Node) -> Option<Model> {
@@ -74,173 +73,9 @@ fn warmup(section: &Section) -> Option<Warmup> {
     }
 }
 
-/// Decodes a policy; nothing if it has faults, which are noted.
-pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
-    let faults = scope.faults.len();
-    let (kind, value, at) = scope.kind(node, POLICIES, "policy")?;
-    let section = Section::open(scope, kind, value, at);
-    if section.text("label").is_some_and(|label| label.trim().is_empty() || !printable(label)) {
-        section.refuse("label", "`label` must have characters, and only those that print".into());
-    }
-    let first = || section.integer("first").unwrap_or_default() as usize;
-    let policy = match kind.name {
-        "coin" => coin(&section),
-        "trigger" => Some(Policy::Trigger(Trigger { first: first() })),
-        "alternate" => Some(Policy::Alternate(Alternate {
-            first: first(),
-            flip_on_refusal: section.flag("flip_on_refusal"),
-        })),
-        "ledger" => ledger(&section),
-        "random" => Some(Policy::Random(Random)),
-        "weighted_random" => weighted_random(&section),
-        "round_robin" => {
-            Some(Policy::Alternate(Alternate { first: first(), flip_on_refusal: true }))
-        }
-        "weighted_round_robin" => weighted_round_robin(&section),
-        "sq" => sq(&section),
-        "jsq" => Some(least(&section, load(&section))),
-        "least_work" => Some(least(&section, Load::Work)),
-        "shortest_expected_delay" => Some(least(&section, Load::Delay)),
-        "jiq" => Some(Policy::Jiq(Jiq)),
-        _ => theta(&section),
-    };
-    policy.filter(|_| scope.faults.len() == faults)
-}
-
 /// Whether a text has no line breaks or other control characters.
 pub fn printable(text: &str) -> bool {
     !text.contains(char::is_control)
-}
-
-fn coin(section: &Section) -> Option<Policy> {
-    let theta = section.number("theta");
-    let probabilities = section.numbers("probabilities");
-    let help = "give `theta`, the probability of server 0 of two, or all `probabilities`";
-    section.one_of("theta", "probabilities", help);
-    if let Some(theta) = theta {
-        return Some(Policy::Coin(Coin::two(theta)));
-    }
-    let probabilities = probabilities?;
-    let sum: f64 = probabilities.iter().sum();
-    if (sum - 1.0).abs() > 1e-9 {
-        // Twelve digits show every refused sum, and none of the rounding noise behind them.
-        let sum = (sum * 1e12).round() / 1e12;
-        section.refuse("probabilities", format!("`probabilities` sum to `{sum}`, not 1"));
-        return None;
-    }
-    Some(Policy::Coin(Coin { probabilities }))
-}
-
-fn weighted_random(section: &Section) -> Option<Policy> {
-    let weights = section.integers("weights")?;
-    let sum: u64 = weights.iter().sum();
-    let probabilities = weights.iter().map(|&weight| weight as f64 / sum as f64).collect();
-    Some(Policy::Coin(Coin { probabilities }))
-}
-
-fn weighted_round_robin(section: &Section) -> Option<Policy> {
-    let style = match section.choice("style") {
-        "interleaved" => Style::Interleaved,
-        _ => Style::Smooth,
-    };
-    let weights: Vec<u32> = section.integers("weights")?.iter().map(|&w| w as u32).collect();
-    let divisor = weights.iter().copied().fold(0, gcd).max(1);
-    let cycle: u64 = weights.iter().map(|weight| u64::from(weight / divisor)).sum();
-    if cycle > WeightedRoundRobin::MAX_CYCLE {
-        let most = WeightedRoundRobin::MAX_CYCLE;
-        let message = format!("`weights` make a cycle of {cycle} turns, of at most {most}");
-        section.refuse("weights", message);
-        return None;
-    }
-    Some(Policy::WeightedRoundRobin(WeightedRoundRobin { weights, style }))
-}
-
-fn load(section: &Section) -> Load {
-    match section.choice("load") {
-        "waiting" => Load::Waiting,
-        "work" => Load::Work,
-        "delay" => Load::Delay,
-        _ => Load::InSystem,
-    }
-}
-
-fn rank(section: &Section, load: Load) -> Rank {
-    let tie = match section.choice("tie") {
-        "first" => Tie::First,
-        "fastest" => Tie::Fastest,
-        _ => Tie::Random,
-    };
-    Rank { load, tie, full: section.choice("full") != "skip" }
-}
-
-fn least(section: &Section, load: Load) -> Policy {
-    Policy::Least(Least { rank: rank(section, load) })
-}
-
-fn sq(section: &Section) -> Option<Policy> {
-    let (d, memory) = (section.integer("d"), section.integer("memory"));
-    let (beta, replace) = (section.number("beta"), section.flag("replace"));
-    let rank = rank(section, load(section));
-    let (d, memory) = (d? as u32, memory? as u32);
-    Some(Policy::Sq(Sq { d, replace, memory, beta: beta?, rank }))
-}
-
-fn ledger(section: &Section) -> Option<Policy> {
-    let memory = section.number("memory");
-    let compare = match section.choice("compare") {
-        "free_share" => Compare::FreeShare,
-        _ => Compare::Free,
-    };
-    let capacities = match section.choice("capacities") {
-        "learned" => Capacities::Learned,
-        _ => Capacities::Known,
-    };
-    Some(Policy::Ledger(Ledger { memory: memory?, compare, capacities }))
-}
-
-fn theta(section: &Section) -> Option<Policy> {
-    let rule = rule(section);
-    let alpha = section.number("alpha");
-    let start = section.number("start");
-    let clamp = section.range("clamp");
-    let max_run = section.pair("max_run").map(|limits| limits.map(|limit| limit as u32));
-    let (rule, alpha, start, clamp) = (rule?, alpha?, start?, clamp?);
-    if !(clamp[0]..=clamp[1]).contains(&start) {
-        let given = if section.node("start").is_some() { "start" } else { "clamp" };
-        section.scope.faults.add(
-            section.at(given),
-            format!("`start: {start}` is outside `clamp: [{}, {}]`", clamp[0], clamp[1]),
-            "θ starts within its limits: move `start` or widen `clamp`".to_owned(),
-        );
-        return None;
-    }
-    Some(Policy::Theta(Theta { rule, alpha, start, clamp, max_run }))
-}
-
-fn rule(section: &Section) -> Option<Rule> {
-    let scope = section.scope;
-    let node = section.required("rule")?;
-    let name = match &node.value {
-        Value::Text(name) => name.as_str(),
-        Value::Map(entries) if entries.len() == 1 && entries[0].key == "custom" => {
-            let custom = Some(scope.resolve(&entries[0].node));
-            let custom = Section::open(scope, &CUSTOM_RULE, custom, entries[0].key_at);
-            let (j, i) = (custom.number("j"), custom.number("i"));
-            let smoothing = custom.number("smoothing");
-            return Some(Rule { j: j?, i: i?, smoothing: smoothing? });
-        }
-        _ => "",
-    };
-    let rules = [Rule::J, Rule::I, Rule::J_MINUS_I, Rule::J_PLUS_I, Rule::J_SMOOTHED];
-    let rule = RULES.iter().position(|&known| known == name).map(|position| rules[position]);
-    if rule.is_none() {
-        scope.faults.add(
-            node.at,
-            format!("`rule` can't be `{}`", node.shown()),
-            near_or_all(name, RULES.iter().copied(), "it takes `custom: {j: .., i: ..}` or one of"),
-        );
-    }
-    rule
 }
 
 /// Decodes the distribution in a field of a section.
@@ -339,7 +174,7 @@ fn empirical(fields: &Section) -> Option<Vec<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::catalog::{Default, Field, Kind, Takes};
+    use super::super::catalog::{Default, Field, Kind, POLICIES, Takes};
     use super::super::diagnostic::{At, Faults};
     use super::super::yaml::parse;
     use super::*;

@@ -6,8 +6,8 @@
 
 use super::axes::is_swept;
 use super::catalog::{
-    CLAIM, CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, Field, Kind, METHODS, MODELS, OPTIMIZE,
-    PARAMETER, POLICIES, PUBLISHED, Takes,
+    CLAIM, CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, Field, INFORMATION, Kind, METHODS, MODELS,
+    OPTIMIZE, PARAMETER, POLICIES, PUBLISHED, Takes,
 };
 use super::diagnostic::{At, near_or_all};
 use super::yaml::{Entry, Node, Value};
@@ -59,6 +59,7 @@ impl Place {
             Takes::Over => Place::Paths(Some(&PARAMETER)),
             Takes::Start => Place::Paths(None),
             Takes::Confirm => Place::Fields(&CONFIRM),
+            Takes::Information => Place::Fields(&INFORMATION),
             takes => Place::Plain { takes: Some(takes), default: field.default },
         }
     }

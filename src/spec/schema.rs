@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::catalog::{
-    BASELINE, CLAIM, CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, EXPERIMENT, Field, Kind,
-    METHODS, MODELS, OPTIMIZE, PARAMETER, POLICIES, PUBLISHED, REPLICATIONS, RIVAL, RULES, SELECT,
-    Takes, UNTIL, WARMUP,
+    BASELINE, CLAIM, CONFIRM, CUSTOM_RULE, DISTRIBUTIONS, Default, EXPERIMENT, Field, INFORMATION,
+    Kind, METHODS, MODELS, OPTIMIZE, PARAMETER, POLICIES, PUBLISHED, REPLICATIONS, RIVAL, RULES,
+    SELECT, Takes, UNTIL, WARMUP,
 };
 use super::optimize::MAX_PARAMETERS;
 
@@ -173,6 +173,7 @@ fn takes(takes: &Takes) -> Value {
         }
         Takes::Map(kind) => map(kind, true),
         Takes::Maps(kind) => json!({"type": "array", "items": map(kind, true)}),
+        Takes::Information => json!({"anyOf": [{"const": "none"}, map(&INFORMATION, true)]}),
         Takes::Baseline => json!({"anyOf": [{"type": "string"}, map(&BASELINE, false)]}),
         Takes::Levels => json!({"type": "object"}),
         Takes::Optimize => {

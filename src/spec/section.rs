@@ -347,7 +347,7 @@ impl<'a> Section<'a> {
     }
 
     /// Whether one of the unknown keys is meant to be `name`.
-    fn misspelt(&self, name: &str) -> bool {
+    pub fn misspelt(&self, name: &str) -> bool {
         let mut unknown = self.entries.iter().filter(|entry| self.kind.field(&entry.key).is_none());
         unknown.any(|entry| did_you_mean(&entry.key, [name]).is_some())
     }

@@ -4,6 +4,7 @@
 
 mod command_line;
 mod files;
+mod policies;
 mod searches;
 mod specs;
 mod storage;

@@ -32,6 +32,16 @@ const QUEUE_POLICIES: &str =
     sq: {label: b, d: 1, memory: 1, beta: 0.7, load: work}, jsq: {tie: fastest, load: waiting}, jiq,
     least_work, shortest_expected_delay: {full: skip}, jsq: {label: c}]";
 
+/// What few ask for: several dispatchers, I-queues, old information.
+const DISPATCHED: &str = "servers: 30, dispatchers: 3, interarrival: {exponential: 1}, load: 0.8,
+        service: {lognormal: {mean: 3, cv: 2}}, horizon: 200, warmup: {arrivals: 100}";
+
+const RARE_POLICIES: &str = "[round_robin, sq: {memory: 1}, jiq: {report: random},
+    jiq: {label: s, report: sq}, idle_first, below_threshold: 2,
+    jsq: {information: {update: periodic, age: 2}},
+    sq: {label: e, information: {update: exponential, age: 2}},
+    idle_first: {label: i, tie: first, information: {update: periodic, age: 2}}]";
+
 /// Where this fails a row has changed: raise `KERNELS`, so that older rows are not mixed with new
 /// ones, and give the new hash.
 #[test]
@@ -43,6 +53,8 @@ fn rows_are_those_of_this_version() {
     assert_eq!((KERNELS, loss.as_str()), (1, "e93d3c0538622bef3e34c68857ffb9d3"));
     let queues = hash("supermarket", &SUPERMARKETS, QUEUE_POLICIES);
     assert_eq!((KERNELS, queues.as_str()), (1, "d665b7a3f3fcbe34f36cc1bdb260a9a4"));
+    let rare = hash("supermarket", &[DISPATCHED], RARE_POLICIES);
+    assert_eq!((KERNELS, rare.as_str()), (1, "c45be148de204e80706d8e40c4f5fe5b"));
 }
 
 fn rows(system: &str, models: &[&str], policies: &str) -> String {

@@ -11,6 +11,7 @@ mod ledger;
 mod loss_router;
 mod optimize;
 mod plans;
+mod policies;
 mod program;
 mod readme;
 mod reproducible;

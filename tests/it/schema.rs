@@ -156,6 +156,39 @@ fn searches_fit_that_the_program_takes() {
 }
 
 #[test]
+fn policies_of_queues_fit_that_the_program_takes() {
+    let schema = schema();
+    let place = Place::new();
+    for (policy, fine) in [
+        ("jiq: {report: random}", true),
+        ("jiq: {report: all}", false),
+        ("idle_first: {d: 3, information: {update: periodic, age: 2}}", true),
+        ("idle_first: {memory: 1}", false),
+        ("below_threshold: 2", true),
+        ("below_threshold: {threshold: {values: [1, 2]}}", true),
+        ("below_threshold", false),
+        ("sita: [1, 2.5]", true),
+        ("sita: {cutoffs: []}", false),
+        ("sq: {information: none}", true),
+        ("sq: {information: {update: none}}", true),
+        ("jsq: {information: {update: exponential, age: {logspace: [0.1, 10, 3]}}}", true),
+        ("jsq: {information: {update: often, age: 1}}", false),
+        ("jsq: {information: {update: periodic, age: 0}}", false),
+        ("random: {information: none}", false),
+    ] {
+        let mut spec = spec("[]");
+        spec["policies"] = yaml(&format!("[{policy}]"));
+        spec["model"] = yaml(
+            "supermarket: {servers: 3, dispatchers: 2, interarrival: {exponential: 1}, \
+             service: {exponential: 1}, horizon: 9}",
+        );
+        assert_eq!(fault(&schema, &schema, &spec).is_none(), fine, "{policy}");
+        place.write("spec.json", &spec.to_string());
+        assert_eq!(place.run(&["check", "spec.json"]).code == Some(0), fine, "{policy}");
+    }
+}
+
+#[test]
 fn searches_do_not_fit_that_the_program_refuses() {
     let schema = schema();
     let cases = [

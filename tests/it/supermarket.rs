@@ -123,6 +123,7 @@ fn full_servers_refuse_what_the_loss_router_refuses() {
         speeds: vec![1.0, 2.0],
         channels,
         capacity: Some(channels),
+        dispatchers: 1,
         discipline: Discipline::Fcfs,
         outages: Vec::new(),
         breakdowns: None,

@@ -80,7 +80,10 @@ impl Compiled {
         note: impl FnMut(&[Channels], f64),
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let capacities = &self.model.channels;
-        with_router!(policy, capacities, router => self.route(router, streams, edges, note))
+        with_router!(
+            policy, capacities, router => self.route(router, streams, edges, note),
+            else Err(Failure::Audit("the policy needs what the loss router doesn't show".to_owned()))
+        )
     }
 
     fn route(

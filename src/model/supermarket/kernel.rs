@@ -8,10 +8,11 @@ use hdrhistogram::Histogram;
 
 use super::servers::Servers;
 use super::traffic::{Batches, Jobs, Process, Renewal};
+use super::view::{View, any_router, needs_more};
 use super::{LEVELS, Length, QUANTILES, Supermarket};
 use crate::model::Warmup;
 use crate::policy::{Outcome, Policy, Router, with_router};
-use crate::rng::{Exponential, Invalid, Pcg32, Role, Sampler, StreamKey};
+use crate::rng::{Invalid, Pcg32, Role, Sampler, StreamKey};
 use crate::sim::{Discipline, Failure, Occupancy, Outages, Queues, Stations, audit};
 use crate::stats::warmup::{BATCH, mser};
 
@@ -137,64 +138,59 @@ impl Compiled {
         edges: &[Edge],
         note: Option<impl FnMut(u64)>,
     ) -> Result<Vec<Vec<f64>>, Failure> {
-        let capacity = self.model.capacity.unwrap_or(u32::MAX);
-        let capacities = vec![capacity; self.model.speeds.len()];
-        with_router!(policy, &capacities, router => self.route(router, streams, edges, note))
-    }
-
-    fn route<R: Router<Queues> + Router<Stations>>(
-        &self,
-        router: R,
-        streams: &StreamKey,
-        edges: &[Edge],
-        note: Option<impl FnMut(u64)>,
-    ) -> Result<Vec<Vec<f64>>, Failure> {
         let model = &self.model;
-        let servers = model.speeds.len();
+        let count = model.speeds.len();
         let (speeds, capacity) = (model.speeds.iter().copied(), model.capacity.unwrap_or(u32::MAX));
-        let is_ordered = Router::<Queues>::looks_at_all(&router) && servers > FEW;
+        let (capacities, dispatchers) = (vec![capacity; count], model.dispatchers as usize);
         let outages = Outages::new(
-            servers,
+            count,
             &model.outages,
             model.breakdowns.clone().map(|breakdowns| (breakdowns, streams.stream(Role::Outages))),
         );
+        let times = (streams, edges);
+        let unmade = |why: &str| Failure::Audit(why.to_owned());
         if model.discipline != Discipline::Fcfs || outages.is_some() {
+            let router = any_router(policy, &capacities, dispatchers).map_err(unmade)?;
             let all = Stations::new(speeds, model.discipline, model.channels, capacity, outages);
+            let all = if router.takes_reports() { all.reporting() } else { all };
+            let is_ordered = router.looks_at_all() && count > FEW;
             let all = if is_ordered { all.ordered() } else { all };
-            return self.simulate(self.jobs(streams), all, router, streams, edges, note);
+            return self.simulate(self.jobs(streams), all, router, times, note);
         }
         let all = Queues::new(speeds, model.channels, capacity);
-        let all = if is_ordered { all.ordered() } else { all };
-        // The systems of the literature draw both times by logarithms; compiled for that alone, the
-        // kernel has no branch on the kind of distribution.
-        match (&self.process, &self.service, &self.batch) {
-            (
-                &Process::Renewal(Sampler::Exponential { mean: gap }),
-                &Sampler::Exponential { mean: size },
-                None,
-            ) => {
-                let jobs = Renewal {
-                    interarrival: &Exponential { mean: gap },
-                    service: &Exponential { mean: size },
-                    stretch: self.stretch,
-                    arrivals: streams.stream(Role::Arrivals),
-                    sizes: streams.stream(Role::Service),
-                };
-                self.simulate(jobs, all, router, streams, edges, note)
+        let queues = |(at_all, reports): (bool, bool)| match at_all && count > FEW {
+            _ if reports => all.reporting(),
+            true => all.ordered(),
+            false => all,
+        };
+        match (&self.process, &self.batch) {
+            (Process::Renewal(interarrival), None) if dispatchers == 1 && !needs_more(policy) => {
+                let jobs = Renewal::new(interarrival, &self.service, self.stretch, streams);
+                with_router!(
+                    policy, &capacities,
+                    router => {
+                        let all = queues(asks::<View<Queues>>(&router));
+                        self.simulate(jobs, all, router, times, note)
+                    },
+                    else Err(unmade("no router is made of the policy"))
+                )
             }
-            _ => self.simulate(self.jobs(streams), all, router, streams, edges, note),
+            _ => {
+                let router = any_router(policy, &capacities, dispatchers).map_err(unmade)?;
+                let all = queues((router.looks_at_all(), router.takes_reports()));
+                self.simulate(self.jobs(streams), all, router, times, note)
+            }
         }
     }
 
     /// Simulates up to the last of the rising `edges`, and returns a row for each period between
     /// two; tells `note` the jobs in all servers that each arrival finds.
-    fn simulate<J: Jobs, S: Servers, R: Router<S>>(
+    fn simulate<J: Jobs, S: Servers, R: for<'s> Router<View<'s, S>>>(
         &self,
         mut jobs: J,
         mut servers: S,
         mut router: R,
-        streams: &StreamKey,
-        edges: &[Edge],
+        (streams, edges): (&StreamKey, &[Edge]),
         mut note: Option<impl FnMut(u64)>,
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let mut routing_stream = streams.stream(Role::Routing);
@@ -211,9 +207,11 @@ impl Compiled {
             audit(time >= now, || format!("the clock went from {now} to {time}"))?;
             before = if arrivals == 0 { before } else { now };
             now = time;
+            let mut look = router.looks_before(now, &mut routing_stream);
             while now > edge.time || arrivals >= edge.arrivals {
                 // A period that ends by arrivals ends with the last of them.
                 let end = if now > edge.time { edge.time } else { before };
+                look_by(end, &mut look, &mut router, &mut servers, &mut counts);
                 servers.advance(end, &mut |wait, sojourn| counts.take(wait, sojourn));
                 if passed > 0 {
                     let occupancy = servers.occupancy(start, end)?;
@@ -233,13 +231,15 @@ impl Compiled {
                 return Err(Failure::TooManyArrivals { cap: self.model.max_arrivals });
             }
             arrivals += 1;
+            look_by(now, &mut look, &mut router, &mut servers, &mut counts);
             servers.advance(now, &mut |wait, sojourn| counts.take(wait, sojourn));
             if let Some(note) = &mut note {
                 note(servers.all_jobs());
             }
-            let mut server = router.route(now, &mut servers, &mut routing_stream);
-            if servers.is_down(server) {
-                server = send_again(server, now, &mut servers, &mut router, &mut routing_stream);
+            let mut view = View { servers: &mut servers, size };
+            let mut server = router.route(now, &mut view, &mut routing_stream);
+            if view.servers.is_down(server) {
+                server = send_again(server, now, view, &mut router, &mut routing_stream);
             }
             let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
             let outcome = match servers.accept(server, size, leave) {
@@ -257,11 +257,11 @@ impl Compiled {
     }
 
     /// Returns a value per column for a period, after checking what must hold.
-    fn row<S>(
+    fn row<S: Servers>(
         &self,
         counts: &Counts,
         occupancy: &Occupancy,
-        router: &impl Router<S>,
+        router: &impl for<'s> Router<View<'s, S>>,
         start: f64,
     ) -> Result<Vec<f64>, Failure> {
         let &Counts { accepted, refused, .. } = counts;
@@ -293,14 +293,14 @@ impl Compiled {
 fn send_again<S: Servers>(
     first: usize,
     now: f64,
-    servers: &mut S,
-    router: &mut impl Router<S>,
+    view: View<S>,
+    router: &mut impl for<'s> Router<View<'s, S>>,
     routing: &mut Pcg32,
 ) -> usize {
-    let mut server = first;
+    let (mut server, View { servers, size }) = (first, view);
     for _ in 0..2 * servers.servers() {
         router.learn(server, Outcome::Refused);
-        server = router.route(now, servers, routing);
+        server = router.route(now, &mut View { servers, size }, routing);
         if !servers.is_down(server) {
             return server;
         }
@@ -311,6 +311,28 @@ fn send_again<S: Servers>(
         router.learn(server, Outcome::Redirected(next));
     }
     next.unwrap_or(server)
+}
+
+/// Returns whether a router looks at all servers, and whether it takes their reports.
+fn asks<S>(router: &impl Router<S>) -> (bool, bool) {
+    (router.looks_at_all(), router.takes_reports())
+}
+
+/// Lets the router look, if that is due by a time, and then no more.
+#[inline(always)]
+fn look_by<S: Servers>(
+    time: f64,
+    look: &mut f64,
+    router: &mut impl for<'s> Router<View<'s, S>>,
+    servers: &mut S,
+    counts: &mut Counts,
+) {
+    if *look <= time.min(f64::MAX) {
+        servers.advance(*look, &mut |wait, sojourn| counts.take(wait, sojourn));
+        // No job comes with it.
+        router.look(*look, &mut View { servers, size: f64::NAN });
+        *look = f64::INFINITY;
+    }
 }
 
 /// Counts of a period.

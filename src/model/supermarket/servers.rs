@@ -1,6 +1,6 @@
 //! The servers of a supermarket, however they are simulated.
 
-use crate::policy::{Load, Loads, Rank, Tie, scan_idle};
+use crate::policy::{Load, Loads, Rank, Tie, scan_fewer};
 use crate::rng::{Pcg32, below};
 use crate::sim::{Failure, Occupancy, Queues, Service, Stations};
 
@@ -16,6 +16,9 @@ pub(super) trait Servers: Loads {
     fn is_down(&self, _: usize) -> bool {
         false
     }
+    /// Adds the servers that became idle, or were repaired while they were, since the last call, in
+    /// order of time; none if it takes no note of it.
+    fn emptied(&mut self, to: &mut Vec<usize>);
     /// Returns the jobs in all servers.
     fn all_jobs(&mut self) -> u64;
     /// Forgets what was counted up to now.
@@ -43,6 +46,10 @@ impl Servers for Queues {
         service.is_some()
     }
 
+    fn emptied(&mut self, to: &mut Vec<usize>) {
+        to.extend(Queues::emptied(self));
+    }
+
     fn all_jobs(&mut self) -> u64 {
         (0..self.len()).map(|queue| u64::from(self.jobs(queue))).sum()
     }
@@ -67,6 +74,10 @@ impl Servers for Stations {
 
     fn is_down(&self, server: usize) -> bool {
         Stations::is_down(self, server)
+    }
+
+    fn emptied(&mut self, to: &mut Vec<usize>) {
+        to.extend(Stations::emptied(self));
     }
 
     fn all_jobs(&mut self) -> u64 {
@@ -118,10 +129,10 @@ impl Loads for Queues {
         }
     }
 
-    fn idle(&mut self, routing: &mut Pcg32) -> Option<usize> {
-        match Queues::idle(self) {
-            Some(idle) => one_of(idle, routing),
-            None => scan_idle(self, routing),
+    fn fewer(&mut self, jobs: u32, routing: &mut Pcg32) -> Option<usize> {
+        match Queues::fewer(self, jobs) {
+            Some(lists) => one_of(lists, routing),
+            None => scan_fewer(self, jobs, routing),
         }
     }
 }
@@ -164,10 +175,10 @@ impl Loads for Stations {
         }
     }
 
-    fn idle(&mut self, routing: &mut Pcg32) -> Option<usize> {
-        match Stations::idle(self) {
-            Some(idle) => one_of(idle, routing),
-            None => scan_idle(self, routing),
+    fn fewer(&mut self, jobs: u32, routing: &mut Pcg32) -> Option<usize> {
+        match Stations::fewer(self, jobs) {
+            Some(lists) => one_of(lists, routing),
+            None => scan_fewer(self, jobs, routing),
         }
     }
 }
@@ -182,10 +193,7 @@ fn chosen(
 ) -> usize {
     let all = || lists.iter().flatten().map(|&server| server as usize);
     let chosen = match tie {
-        Tie::Random => {
-            let count = lists.iter().map(Vec::len).sum::<usize>() as u32;
-            all().nth(below(routing, count) as usize)
-        }
+        Tie::Random => one_of(lists, routing),
         Tie::First => all().min(),
         Tie::Fastest => all().min_by(|&a, &b| speed(b).total_cmp(&speed(a)).then(a.cmp(&b))),
     };
@@ -193,9 +201,12 @@ fn chosen(
 }
 
 /// Returns one of some servers, each equally likely, if there is one.
-fn one_of(servers: &[u32], routing: &mut Pcg32) -> Option<usize> {
-    match servers.len() {
+fn one_of(lists: &[Vec<u32>], routing: &mut Pcg32) -> Option<usize> {
+    match lists.iter().map(Vec::len).sum::<usize>() {
         0 => None,
-        count => Some(servers[below(routing, count as u32) as usize] as usize),
+        count => {
+            let mut all = lists.iter().flatten().map(|&server| server as usize);
+            all.nth(below(routing, count as u32) as usize)
+        }
     }
 }

@@ -16,7 +16,7 @@ pub const THEORY: &str = "messages_per_job of sq without memory and of jsq; and,
     interarrival times, one job at a time and no outages (under ps and lifo numbers of jobs and mean times alone, \
     under ps of random and coin with any service): random (and sq of one choice) and coin (each server a queue of its own, M/M/c or M/M/c/K with \
     exponential service, mean times of M/G/1 with any other and one channel); and, with exponential \
-    service and one channel too: round_robin without capacity and with equal speeds (E_N/M/1); sq, \
+    service and one channel too: round_robin of one dispatcher without capacity and with equal speeds (E_N/M/1); sq, \
     jsq and jiq with equal speeds, exactly for two or three servers (the Markov chain of queue \
     lengths, if it has at most 10 000 states) and else, for sq without capacity, by the mean field and its correction of order \
     1/servers, as long as that is below 3%: it is off by the order of 1/servers²; none elsewhere";
@@ -83,6 +83,7 @@ impl Supermarket {
             };
         } else if exponential && equal && self.channels == 1 {
             match policy {
+                Policy::Alternate(_) if self.dispatchers > 1 => None,
                 Policy::Alternate(_) if self.capacity.is_none() => self.in_turns(rate, values),
                 _ => self.exchangeable(policy, rate, values),
             };

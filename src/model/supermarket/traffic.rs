@@ -84,16 +84,28 @@ pub(super) trait Jobs {
 }
 
 /// Independent times between arrivals, and sizes.
-pub(super) struct Renewal<'a, D> {
-    pub interarrival: &'a D,
-    pub service: &'a D,
+pub(super) struct Renewal<'a> {
+    interarrival: &'a Sampler,
+    service: &'a Sampler,
     /// By what times between arrivals are stretched.
-    pub stretch: f64,
-    pub arrivals: Pcg32,
-    pub sizes: Pcg32,
+    stretch: f64,
+    arrivals: Pcg32,
+    sizes: Pcg32,
 }
 
-impl<D: Draw> Jobs for Renewal<'_, D> {
+impl<'a> Renewal<'a> {
+    pub(super) fn new(
+        interarrival: &'a Sampler,
+        service: &'a Sampler,
+        stretch: f64,
+        streams: &StreamKey,
+    ) -> Renewal<'a> {
+        let (arrivals, sizes) = (streams.stream(Role::Arrivals), streams.stream(Role::Service));
+        Renewal { interarrival, service, stretch, arrivals, sizes }
+    }
+}
+
+impl Jobs for Renewal<'_> {
     #[inline(always)]
     fn next(&mut self, now: f64) -> (f64, f64) {
         let gap = self.interarrival.draw(&mut self.arrivals) * self.stretch;

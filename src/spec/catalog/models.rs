@@ -82,7 +82,7 @@ const LOSS_ROUTER: Kind = Kind {
 
 const SUPERMARKET: Kind = Kind {
     name: "supermarket",
-    about: "parallel queues behind a dispatcher",
+    about: "parallel queues behind one or more dispatchers",
     fields: &[
         Field {
             name: "servers",
@@ -140,11 +140,19 @@ const SUPERMARKET: Kind = Kind {
             about: "outages by chance",
         },
         Field {
+            name: "dispatchers",
+            takes: Takes::Integer { min: 1, max: 10_000 },
+            default: Default::Integer(1),
+            unit: "dispatchers",
+            about: "each job comes to one of them, each equally likely, which has its own state of \
+                    the policy: its own turns, memory, θ, I-queue",
+        },
+        Field {
             name: "interarrival",
             takes: Takes::Distribution,
             default: Default::Absent,
             unit: "time",
-            about: "time between two arrivals at the dispatcher; either this, `mmpp` or `trace`",
+            about: "time between two arrivals, at whatever dispatcher; either this, `mmpp` or `trace`",
         },
         Field {
             name: "mmpp",

@@ -1,6 +1,6 @@
 //! Policies.
 
-use super::{ANY, Default, Field, Kind, NOT_NEGATIVE, PROBABILITY, Takes};
+use super::{ANY, Default, Field, Kind, NOT_NEGATIVE, POSITIVE, PROBABILITY, Takes};
 
 const FIRST: Field = Field {
     name: "first",
@@ -39,6 +39,36 @@ const LOAD: Field = Field {
     unit: "",
     about: "what is compared: jobs in the server; jobs that wait; work left; or the delay to be \
             expected, jobs and one more over the speed",
+};
+const CHOICES: Field = Field {
+    name: "d",
+    takes: Takes::Integer { min: 1, max: 1_000_000 },
+    default: Default::Integer(2),
+    unit: "servers",
+    about: "servers drawn",
+};
+const REPLACE: Field = Field {
+    name: "replace",
+    takes: Takes::Flag,
+    default: Default::Flag(false),
+    unit: "",
+    about: "whether a server may be drawn twice",
+};
+const BETA: Field = Field {
+    name: "beta",
+    takes: PROBABILITY,
+    default: Default::Number(1.0),
+    unit: "probability",
+    about: "probability that a job gets d choices; else it gets one",
+};
+const OLD: Field = Field {
+    name: "information",
+    takes: Takes::Information,
+    default: Default::Absent,
+    unit: "",
+    about: "a board with the loads of all servers, which all dispatchers read instead of asking, and \
+            how it is updated; it says at first that the system is empty, and loads are true and \
+            current where it is left out",
 };
 const WEIGHTS: Field = Field {
     name: "weights",
@@ -197,20 +227,8 @@ pub const POLICIES: &[Kind] = &[
         name: "sq",
         about: "the least loaded of d servers drawn at random: the power of d choices",
         fields: &[
-            Field {
-                name: "d",
-                takes: Takes::Integer { min: 1, max: 1_000_000 },
-                default: Default::Integer(2),
-                unit: "servers",
-                about: "servers drawn",
-            },
-            Field {
-                name: "replace",
-                takes: Takes::Flag,
-                default: Default::Flag(false),
-                unit: "",
-                about: "whether a server may be drawn twice",
-            },
+            CHOICES,
+            REPLACE,
             Field {
                 name: "memory",
                 takes: Takes::Integer { min: 0, max: 1000 },
@@ -218,40 +236,105 @@ pub const POLICIES: &[Kind] = &[
                 unit: "servers",
                 about: "servers looked at besides: the least loaded of those looked at before",
             },
-            Field {
-                name: "beta",
-                takes: PROBABILITY,
-                default: Default::Number(1.0),
-                unit: "probability",
-                about: "probability that a job gets d choices; else it gets one",
-            },
+            BETA,
             LOAD,
             TIE,
             FULL,
+            OLD,
             LABEL,
         ],
     },
     Kind {
         name: "jsq",
         about: "the least loaded of all servers: join the shortest queue",
-        fields: &[LOAD, TIE, FULL, LABEL],
+        fields: &[LOAD, TIE, FULL, OLD, LABEL],
     },
     Kind {
         name: "least_work",
         about: "the server with the least work left, of all",
-        fields: &[TIE, FULL, LABEL],
+        fields: &[TIE, FULL, OLD, LABEL],
     },
     Kind {
         name: "shortest_expected_delay",
         about: "the server where jobs and one more, over the speed, are least, of all",
-        fields: &[TIE, FULL, LABEL],
+        fields: &[TIE, FULL, OLD, LABEL],
     },
     Kind {
         name: "jiq",
         about: "join idle queue: an idle server, each equally likely; any server where none is",
-        fields: &[LABEL],
+        fields: &[
+            Field {
+                name: "report",
+                takes: Takes::Choice(&["pool", "random", "sq"]),
+                default: Default::Text("pool"),
+                unit: "",
+                about: "to whom a server reports that it is idle: to a pool of all dispatchers, to a \
+                        random dispatcher, or to that of two with the shorter I-queue; from its \
+                        I-queue a dispatcher takes the first",
+            },
+            LABEL,
+        ],
+    },
+    Kind {
+        name: "idle_first",
+        about: "an idle server, each equally likely; the least loaded of d where none is",
+        fields: &[CHOICES, REPLACE, BETA, LOAD, TIE, FULL, OLD, LABEL],
+    },
+    Kind {
+        name: "below_threshold",
+        about: "join below threshold: a server with fewer jobs, each equally likely; any server \
+                where none is; 1 is join idle queue",
+        fields: &[
+            Field {
+                name: "threshold",
+                takes: Takes::Integer { min: 1, max: 1_000_000_000 },
+                default: Default::Required,
+                unit: "jobs",
+                about: "number of jobs that a server must have fewer of",
+            },
+            OLD,
+            LABEL,
+        ],
+    },
+    Kind {
+        name: "sita",
+        about: "size interval task assignment: to the first server whose cutoff is at least the size \
+                of the job, else to the last",
+        fields: &[
+            Field {
+                name: "cutoffs",
+                takes: Takes::Numbers { min_len: 1, min: 0.0, max: f64::MAX, above: true },
+                default: Default::Required,
+                unit: "time",
+                about: "greatest size of each server but the last, rising",
+            },
+            LABEL,
+        ],
     },
 ];
+
+/// Information that is old: `information: {update: periodic, age: 2}`.
+pub const INFORMATION: Kind = Kind {
+    name: "information",
+    about: "a board of the loads of all servers",
+    fields: &[
+        Field {
+            name: "update",
+            takes: Takes::Choice(&["none", "periodic", "exponential"]),
+            default: Default::Text("none"),
+            unit: "",
+            about: "when the board is brought up to date: there is none; at multiples of the age; or \
+                    after exponential times with that mean",
+        },
+        Field {
+            name: "age",
+            takes: POSITIVE,
+            default: Default::Absent,
+            unit: "time",
+            about: "time between updates, in the mean; only with a board, and then it must be given",
+        },
+    ],
+};
 
 /// Names of the published rules of the theta policy.
 pub const RULES: &[&str] = &["j", "i", "j-i", "j+i", "j-smoothed"];

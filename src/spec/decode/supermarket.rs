@@ -18,6 +18,7 @@ pub(super) fn decode(section: &Section) -> Option<Supermarket> {
     let speeds = section.numbers("speeds").or(servers);
     let channels = section.integer("servers_per_queue");
     let capacity = section.integer("capacity").map(|capacity| capacity as u32);
+    let dispatchers = section.integer("dispatchers");
     let discipline = match section.choice("discipline") {
         "ps" => Discipline::Ps,
         "lifo" => Discipline::Lifo,
@@ -40,6 +41,7 @@ pub(super) fn decode(section: &Section) -> Option<Supermarket> {
         speeds: speeds?,
         channels: channels? as u32,
         capacity,
+        dispatchers: dispatchers? as u32,
         discipline,
         outages: outages?,
         breakdowns: breakdowns?,
