@@ -224,8 +224,8 @@ impl Compiled {
         edges: &[Edge],
         mut note: impl FnMut(&mut Queues),
     ) -> Result<Vec<Vec<f64>>, Failure> {
-        let mut arrivals_stream = streams.stream(Role::Arrivals);
-        let mut service_stream = streams.stream(Role::Service);
+        let mut gaps = interarrival.ahead(streams.stream(Role::Arrivals));
+        let mut sizes = service.ahead(streams.stream(Role::Service));
         let mut routing_stream = streams.stream(Role::Routing);
         let mut queues = self.model.queues(router.looks_at_all());
         let mut rows = Vec::with_capacity(edges.len() - 1);
@@ -236,7 +236,7 @@ impl Compiled {
         // Arrivals in all.
         let mut arrivals = 0_u64;
         loop {
-            let gap = interarrival.draw(&mut arrivals_stream) * self.stretch;
+            let gap = gaps.draw() * self.stretch;
             // NaN fails too.
             audit(gap >= 0.0, || format!("the clock went from {now} by {gap}"))?;
             before = if arrivals == 0 { before } else { now };
@@ -264,7 +264,7 @@ impl Compiled {
             arrivals += 1;
             queues.advance(now);
             note(&mut queues);
-            let size = service.draw(&mut service_stream);
+            let size = sizes.draw();
             let server = router.route(now, &mut queues, &mut routing_stream);
             let outcome = match queues.accept(server, size) {
                 Some(Service { start, end }) => {
