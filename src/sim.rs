@@ -2,10 +2,12 @@
 //! replication.
 
 mod audit;
+mod bins;
 mod channels;
 mod order;
 mod queues;
 
 pub use audit::{Failure, audit};
+pub use bins::Bins;
 pub use channels::Channels;
 pub use queues::{Occupancy, Queues, Service};
