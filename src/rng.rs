@@ -34,13 +34,14 @@
 mod alias;
 pub mod distribution;
 mod gamma;
+mod logarithm;
 mod normal;
 mod sampler;
 
 pub use alias::AliasTable;
 pub use distribution::{Distribution, Invalid};
 pub use rand_pcg::Pcg32;
-pub use sampler::{Branch, Draw, Exponential, Sampler};
+pub use sampler::{Ahead, Branch, Draw, Exponential, Sampler};
 
 use rand::Rng;
 use xxhash_rust::xxh3::xxh3_128;

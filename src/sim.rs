@@ -2,6 +2,7 @@
 //! replication.
 
 mod audit;
+mod bins;
 mod channels;
 mod occupancy;
 mod order;
@@ -10,6 +11,7 @@ mod queues;
 mod stations;
 
 pub use audit::{Failure, audit};
+pub use bins::Bins;
 pub use channels::Channels;
 pub use occupancy::Occupancy;
 pub use outages::{Breakdowns, Outage, Outages};

@@ -1,5 +1,7 @@
 //! What routers may see of the servers' loads.
 
+use std::hint::select_unpredictable;
+
 use crate::rng::{Pcg32, below};
 
 /// What counts as the load of a server.
@@ -84,6 +86,19 @@ pub trait Loads {
             }
         }
         best.2
+    }
+
+    /// Returns the better of two servers; where jobs are compared, ties go at random and full servers
+    /// may be chosen, takes an output of `routing` whatever they are.
+    #[inline(always)]
+    fn better(&mut self, one: usize, other: usize, rank: Rank, routing: &mut Pcg32) -> usize {
+        let Rank { load: Load::InSystem, tie: Tie::Random, full: true } = rank else {
+            return self.best([one, other].into_iter(), rank, routing);
+        };
+        // Without a branch: nobody could foresee which it is.
+        let coin = below(routing, 2) == 0;
+        let (first, second) = (self.load(one, Load::InSystem), self.load(other, Load::InSystem));
+        select_unpredictable((first < second) | ((first == second) & coin), one, other)
     }
 
     /// Returns the best of all servers.

@@ -27,6 +27,8 @@ pub struct Sq {
 #[derive(Clone)]
 pub struct SqRouter {
     policy: Sq,
+    /// Whether requests always get two different servers, and nothing else.
+    pair: bool,
     /// The servers to look at.
     sample: Vec<usize>,
     remembered: Vec<usize>,
@@ -36,7 +38,8 @@ pub struct SqRouter {
 impl Sq {
     pub fn router(&self) -> SqRouter {
         let (sample, remembered) = (Vec::new(), Vec::new());
-        SqRouter { policy: self.clone(), sample, remembered, messages: 0 }
+        let pair = self.d == 2 && !self.replace && self.memory == 0 && self.beta >= 1.0;
+        SqRouter { policy: self.clone(), pair, sample, remembered, messages: 0 }
     }
 }
 
@@ -63,18 +66,19 @@ impl<S: Loads + ?Sized> Router<S> for SqRouter {
     #[inline(always)]
     fn route(&mut self, _: f64, system: &mut S, routing: &mut Pcg32) -> usize {
         let servers = system.servers() as u32;
-        let Sq { d, replace, memory, beta, rank } = self.policy;
+        if self.pair {
+            // The same draws as below, without a list.
+            self.messages += 4;
+            let one = below(routing, servers - 1) as usize;
+            let other = below(routing, servers) as usize;
+            let other = if other == one { servers as usize - 1 } else { other };
+            return system.better(one, other, self.policy.rank, routing);
+        }
+        let Sq { d, memory, beta, rank, .. } = self.policy;
         if beta < 1.0 && unit(routing) >= beta {
             return below(routing, servers) as usize;
         }
         self.messages += u64::from(2 * d);
-        if d == 2 && !replace && memory == 0 {
-            // The same draws as below, without a list.
-            let one = below(routing, servers - 1) as usize;
-            let other = below(routing, servers) as usize;
-            let other = if other == one { servers as usize - 1 } else { other };
-            return system.best([one, other].into_iter(), rank, routing);
-        }
         self.draw(servers, routing);
         if memory == 0 {
             return system.best(self.sample.iter().copied(), rank, routing);

@@ -8,6 +8,7 @@
 //! distribution, stay in step: but for the alias tables every draw grows with the uniform number beneath it. The price is the granularity: no exponential draw is above
 //! 53 ln 2 ≈ 36.7 means. Where inversion would be slow (gamma) the number of outputs varies and these gifts are lost.
 
+use super::logarithm::ln;
 use super::normal::standard_normal;
 use super::{AliasTable, Pcg32, below, unit, unit_open};
 use rand::Rng;
@@ -21,6 +22,51 @@ pub trait Draw {
 
     /// Returns a duration, in the unit of the distribution's parameters.
     fn draw(&self, rng: &mut Pcg32) -> f64;
+
+    /// Returns the next durations, the same as one by one.
+    fn draws(&self, rng: &mut Pcg32) -> [f64; AHEAD] {
+        [(); AHEAD].map(|()| self.draw(rng))
+    }
+
+    /// Returns all durations that a stream gives, drawn some ahead.
+    fn ahead(&self, stream: Pcg32) -> Ahead<'_, Self>
+    where
+        Self: Sized,
+    {
+        Ahead { source: self, stream, drawn: [0.0; AHEAD], next: AHEAD }
+    }
+}
+
+/// Durations that are drawn ahead at a time.
+const AHEAD: usize = 64;
+
+/// Durations of a stream of their own, drawn many at a time: logarithms are quicker together.
+#[derive(Debug)]
+pub struct Ahead<'a, D> {
+    source: &'a D,
+    stream: Pcg32,
+    drawn: [f64; AHEAD],
+    /// Place of the next one.
+    next: usize,
+}
+
+impl<D: Draw> Ahead<'_, D> {
+    /// Returns the next duration.
+    #[inline(always)]
+    pub fn draw(&mut self) -> f64 {
+        if self.next >= AHEAD {
+            self.more();
+        }
+        let duration = self.drawn[self.next];
+        self.next += 1;
+        duration
+    }
+
+    #[inline(never)]
+    fn more(&mut self) {
+        self.drawn = self.source.draws(&mut self.stream);
+        self.next = 0;
+    }
 }
 
 /// A distribution in the form it is drawn from.
@@ -156,7 +202,18 @@ pub struct Exponential {
 impl Draw for Exponential {
     #[inline]
     fn draw(&self, rng: &mut Pcg32) -> f64 {
-        -self.mean * libm::log(unit_open(rng))
+        -self.mean * ln(unit_open(rng))
+    }
+
+    /// Two at a time, as many as a SIMD register holds everywhere: while their logarithms are computed
+    /// the generator goes on.
+    fn draws(&self, rng: &mut Pcg32) -> [f64; AHEAD] {
+        let mut durations = [0.0; AHEAD];
+        for pair in durations.as_chunks_mut::<2>().0 {
+            let uniform = [unit_open(rng), unit_open(rng)];
+            *pair = uniform.map(|u| -self.mean * ln(u));
+        }
+        durations
     }
 }
 
@@ -164,6 +221,13 @@ impl Draw for Sampler {
     #[inline]
     fn draw(&self, rng: &mut Pcg32) -> f64 {
         self.sample(rng)
+    }
+
+    fn draws(&self, rng: &mut Pcg32) -> [f64; AHEAD] {
+        match self {
+            Self::Exponential { mean } => Exponential { mean: *mean }.draws(rng),
+            _ => [(); AHEAD].map(|()| self.sample(rng)),
+        }
     }
 }
 

@@ -1,27 +1,26 @@
 //! Queues by their numbers of jobs, so that the shortest is found without looking at all of them.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::mem::replace;
 use std::ops::RangeInclusive;
 
-/// When a queue's next job leaves.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Departure {
-    time: f64,
-    queue: u32,
-}
+/// When a queue's next job leaves, and which queue: the bits of the time, which sort as it does since
+/// it isn't negative, above those of the number. One number is compared without a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Departure(u128);
 
-impl Eq for Departure {}
-
-impl PartialOrd for Departure {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+impl Departure {
+    fn new(time: f64, queue: usize) -> Departure {
+        Departure(u128::from(time.to_bits()) << 32 | queue as u128)
     }
-}
 
-impl Ord for Departure {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.time.total_cmp(&other.time).then(self.queue.cmp(&other.queue))
+    fn time(self) -> f64 {
+        f64::from_bits((self.0 >> 32) as u64)
+    }
+
+    fn queue(self) -> usize {
+        self.0 as u32 as usize
     }
 }
 
@@ -30,6 +29,8 @@ impl Ord for Departure {
 pub(super) struct Order {
     /// Queues by number of jobs.
     levels: Vec<Vec<u32>>,
+    /// Each queue's number of jobs.
+    lengths: Vec<u32>,
     /// Where each queue is in its level.
     places: Vec<u32>,
     /// The first level that isn't empty.
@@ -44,13 +45,18 @@ impl Order {
     /// Starts with so many empty queues.
     pub(super) fn new(queues: usize) -> Order {
         let all: Vec<u32> = (0..queues as u32).collect();
-        let (levels, next) = (vec![all.clone()], BinaryHeap::new());
-        Order { levels, places: all, least: 0, next, emptied: None }
+        let (levels, lengths) = (vec![all.clone()], vec![0; queues]);
+        Order { levels, lengths, places: all, least: 0, next: BinaryHeap::new(), emptied: None }
+    }
+
+    /// Returns a queue's number of jobs.
+    pub(super) fn jobs(&self, queue: usize) -> u32 {
+        self.lengths[queue]
     }
 
     /// Notes when a queue's next job leaves.
     pub(super) fn leaves(&mut self, queue: usize, time: f64) {
-        self.next.push(Reverse(Departure { time, queue: queue as u32 }));
+        self.next.push(Reverse(Departure::new(time, queue)));
     }
 
     /// Takes note of queues that become empty from now on.
@@ -61,7 +67,7 @@ impl Order {
     /// Notes that a queue's last job left.
     pub(super) fn emptied(&mut self, queue: usize, time: f64) {
         if let Some(emptied) = &mut self.emptied {
-            emptied.push(Departure { time, queue: queue as u32 });
+            emptied.push(Departure::new(time, queue));
         }
     }
 
@@ -72,21 +78,24 @@ impl Order {
             emptied.sort_unstable();
             emptied.drain(..)
         });
-        emptied.map(|departure| departure.queue as usize)
+        emptied.map(Departure::queue)
     }
 
     /// Returns a queue with a departure that is due, if there is one; it may have been told before.
     pub(super) fn due(&mut self, now: f64) -> Option<usize> {
         let Reverse(departure) = self.next.peek()?;
-        if departure.time > now {
+        if departure.time() > now {
             return None;
         }
-        self.next.pop().map(|Reverse(departure)| departure.queue as usize)
+        self.next.pop().map(|Reverse(departure)| departure.queue())
     }
 
-    /// Moves a queue from one number of jobs to another.
-    pub(super) fn moved(&mut self, queue: usize, from: u32, to: u32) {
-        let (from, to) = (from as usize, to as usize);
+    /// Moves a queue to another number of jobs, and returns whether it is another.
+    pub(super) fn moved(&mut self, queue: usize, to: u32) -> bool {
+        let (from, to) = (replace(&mut self.lengths[queue], to) as usize, to as usize);
+        if from == to {
+            return false;
+        }
         let place = self.places[queue] as usize;
         self.levels[from].swap_remove(place);
         if let Some(&other) = self.levels[from].get(place) {
@@ -101,6 +110,7 @@ impl Order {
         while self.levels[self.least].is_empty() {
             self.least += 1;
         }
+        true
     }
 
     /// Returns the queues of the least level, and of those above it up to `equal`, which count as

@@ -315,7 +315,7 @@ impl Stations {
             self.plan_departure(server);
         }
         if let Some(order) = &mut self.order {
-            order.moved(server, jobs as u32, jobs as u32 + 1);
+            order.moved(server, jobs as u32 + 1);
         }
         true
     }
@@ -345,7 +345,7 @@ impl Stations {
         }
         self.plan_departure(server);
         if let Some(order) = &mut self.order {
-            order.moved(server, jobs + 1, jobs);
+            order.moved(server, jobs);
         }
         (job.start - job.came, now - job.came)
     }

@@ -4,8 +4,6 @@
 //! period gives a row. A period's end resets the counts and leaves the system as it has become.
 //! Times of jobs are those of the jobs that arrive in the period, whenever they leave.
 
-use hdrhistogram::Histogram;
-
 use super::servers::Servers;
 use super::traffic::{Batches, Jobs, Process, Renewal};
 use super::view::{View, any_router, needs_more};
@@ -13,7 +11,7 @@ use super::{LEVELS, Length, QUANTILES, Supermarket};
 use crate::model::Warmup;
 use crate::policy::{Outcome, Policy, Router, with_router};
 use crate::rng::{Invalid, Pcg32, Role, Sampler, StreamKey};
-use crate::sim::{Discipline, Failure, Occupancy, Outages, Queues, Stations, audit};
+use crate::sim::{Bins, Discipline, Failure, Occupancy, Outages, Queues, Stations, audit};
 use crate::stats::warmup::{BATCH, mser};
 
 /// Most servers that are looked at one by one for the shortest queue.
@@ -195,7 +193,7 @@ impl Compiled {
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let mut routing_stream = streams.stream(Role::Routing);
         let mut rows = Vec::with_capacity(edges.len() - 1);
-        let mut counts = Counts::new(self.model.service.mean())?;
+        let mut counts = Counts::new(self.model.service.mean());
         let mut passed = 0;
         let mut edge = edges[0];
         let (mut start, mut before, mut now) = (0.0, 0.0, 0.0);
@@ -278,7 +276,7 @@ impl Compiled {
         let (waiting, waiting_sd) = moments(counts.waits, counts.left);
         let refusals = 100.0 * refused as f64 / arrivals;
         let mut row = vec![arrivals, sojourn, sojourn_sd, waiting, waiting_sd, refusals];
-        row.extend(QUANTILES.iter().map(|&share| counts.quantile(share)));
+        row.extend(counts.quantiles()?);
         row.push(jobs);
         row.extend((1..=LEVELS).map(|level| occupancy.levels.iter().skip(level).sum::<f64>()));
         row.extend([mean, spread, router.messages() as f64 / arrivals, start]);
@@ -345,46 +343,44 @@ struct Counts {
     sojourns: (f64, f64),
     waits: (f64, f64),
     /// Sojourn times in units of a part of the mean service time.
-    histogram: Histogram<u64>,
+    bins: Bins,
     units: f64,
 }
 
-/// Units of the histogram in a mean service time.
+/// Units of the bins in a mean service time.
 const UNITS: f64 = 1024.0;
-/// Greatest value in it: a million mean service times.
-const MAX_UNITS: u64 = 1 << 30;
-/// Digits of its values: bins are at most 1/128 of their values wide.
-const DIGITS: u8 = 2;
 
 impl Counts {
-    fn new(service: f64) -> Result<Counts, Failure> {
-        let histogram = Histogram::new_with_bounds(1, MAX_UNITS, DIGITS)
-            .map_err(|error| Failure::Audit(error.to_string()))?;
-        let (sojourns, waits) = Default::default();
+    fn new(service: f64) -> Counts {
+        let (sojourns, waits, bins) = Default::default();
         let units = UNITS / service;
-        Ok(Counts { accepted: 0, refused: 0, left: 0, sojourns, waits, histogram, units })
+        Counts { accepted: 0, refused: 0, left: 0, sojourns, waits, bins, units }
     }
 
     fn restart(&mut self) {
         (self.accepted, self.refused, self.left) = (0, 0, 0);
         (self.sojourns, self.waits) = Default::default();
-        self.histogram.reset();
+        self.bins.clear();
     }
 
-    /// Returns the time that so much of the jobs' sojourn times are at most, to half a bin.
-    fn quantile(&self, share: f64) -> f64 {
+    /// Returns for each of the quantiles the time that so many of the jobs' sojourn times are at
+    /// most, to half a bin.
+    fn quantiles(&self) -> Result<[f64; QUANTILES.len()], Failure> {
         if self.left == 0 {
-            return f64::NAN;
+            return Ok([f64::NAN; QUANTILES.len()]);
         }
-        let value = self.histogram.value_at_quantile(share);
-        let low = self.histogram.lowest_equivalent(value);
-        (low as f64 + value as f64 + 1.0) / 2.0 / self.units
+        let histogram = self.bins.histogram().map_err(|error| Failure::Audit(error.to_string()))?;
+        Ok(QUANTILES.map(|share| {
+            let value = histogram.value_at_quantile(share);
+            let low = histogram.lowest_equivalent(value);
+            (low as f64 + value as f64 + 1.0) / 2.0 / self.units
+        }))
     }
 
     #[inline(always)]
     fn take(&mut self, wait: f64, sojourn: f64) {
         self.left += 1;
-        self.histogram.saturating_record((sojourn * self.units) as u64);
+        self.bins.record(sojourn * self.units);
         self.sojourns.0 += sojourn;
         self.sojourns.1 += sojourn * sojourn;
         self.waits.0 += wait;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::rng::{
-    Distribution, Draw, Exponential, Invalid, Pcg32, Role, Sampler, StreamKey, content_hash, unit,
+    Ahead, Distribution, Draw, Exponential, Invalid, Pcg32, Role, Sampler, StreamKey, content_hash,
+    unit,
 };
 
 /// How jobs come to the dispatcher.
@@ -85,12 +86,10 @@ pub(super) trait Jobs {
 
 /// Independent times between arrivals, and sizes.
 pub(super) struct Renewal<'a> {
-    interarrival: &'a Sampler,
-    service: &'a Sampler,
+    gaps: Ahead<'a, Sampler>,
     /// By what times between arrivals are stretched.
     stretch: f64,
-    arrivals: Pcg32,
-    sizes: Pcg32,
+    sizes: Ahead<'a, Sampler>,
 }
 
 impl<'a> Renewal<'a> {
@@ -100,16 +99,15 @@ impl<'a> Renewal<'a> {
         stretch: f64,
         streams: &StreamKey,
     ) -> Renewal<'a> {
-        let (arrivals, sizes) = (streams.stream(Role::Arrivals), streams.stream(Role::Service));
-        Renewal { interarrival, service, stretch, arrivals, sizes }
+        let gaps = interarrival.ahead(streams.stream(Role::Arrivals));
+        Renewal { gaps, stretch, sizes: service.ahead(streams.stream(Role::Service)) }
     }
 }
 
 impl Jobs for Renewal<'_> {
     #[inline(always)]
     fn next(&mut self, now: f64) -> (f64, f64) {
-        let gap = self.interarrival.draw(&mut self.arrivals) * self.stretch;
-        (now + gap, self.service.draw(&mut self.sizes))
+        (now + self.gaps.draw() * self.stretch, self.sizes.draw())
     }
 }
 
