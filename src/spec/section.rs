@@ -173,6 +173,14 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Notes that a field is given, if it is, which has no meaning beside others.
+    pub fn unwanted(&self, name: &str, message: &str) {
+        if self.node(name).is_some() {
+            let help = format!("leave `{name}` out");
+            self.scope.faults.add(self.at(name), message, help);
+        }
+    }
+
     /// Notes if not exactly one of two fields is given; `help` is the remedy.
     pub fn one_of(&self, a: &str, b: &str, help: &str) {
         let title = || self.kind.title();

@@ -63,14 +63,12 @@ fn traffic(section: &Section) -> Option<(Arrivals, Distribution)> {
     match given[..] {
         ["trace"] => {
             let trace = trace(section)?;
-            if section.node("service").is_some() {
-                section.refuse("service", "a `trace` has the sizes of its jobs".to_owned());
-            }
+            section.unwanted("service", "a `trace` has the sizes of its jobs");
             let service = Distribution::Empirical { values: trace.sizes.clone().into() };
             Some((Arrivals::Trace(trace.into()), service))
         }
         ["mmpp"] => {
-            let (arrivals, service) = (modulated(section), distribution(section, "service"));
+            let (arrivals, service) = (modulated(section), service(section));
             Some((arrivals?, service?))
         }
         [_, second, ..] => {
@@ -80,15 +78,23 @@ fn traffic(section: &Section) -> Option<(Arrivals, Distribution)> {
         }
         [] => {
             section.missing("interarrival", help);
-            distribution(section, "service");
+            service(section);
             None
         }
         _ => {
             let arrivals = distribution(section, "interarrival").map(Arrivals::Renewal);
-            let service = distribution(section, "service");
+            let service = service(section);
             Some((arrivals?, service?))
         }
     }
+}
+
+fn service(section: &Section) -> Option<Distribution> {
+    if section.node("service").is_none() {
+        section.missing("service", "give a distribution: the size of a job");
+        return None;
+    }
+    distribution(section, "service")
 }
 
 fn modulated(section: &Section) -> Option<Arrivals> {
@@ -113,15 +119,16 @@ fn batch(section: &Section) -> Option<Option<Distribution>> {
         return Some(None);
     }
     let batch = distribution(section, "batch")?;
-    let refused = if section.node("trace").is_some() {
-        "a `trace` has its batches in itself: jobs with the same time"
-    } else if !is_count(&batch) {
-        "`batch` must be a whole number of jobs, 1 or more, whatever is drawn"
-    } else {
-        return Some(Some(batch));
-    };
-    section.refuse("batch", refused.to_owned());
-    None
+    if section.node("trace").is_some() {
+        section.unwanted("batch", "a `trace` has its batches in itself: jobs with the same time");
+        return None;
+    }
+    if !is_count(&batch) {
+        let message = "`batch` must be a whole number of jobs, 1 or more, whatever is drawn";
+        section.refuse("batch", message.to_owned());
+        return None;
+    }
+    Some(Some(batch))
 }
 
 fn outages(section: &Section) -> Option<Vec<Outage>> {
