@@ -15,6 +15,7 @@ use super::{Columns, Response, System, Warmup};
 
 mod kernel;
 mod theory;
+mod transient;
 
 pub use kernel::Compiled;
 
@@ -48,6 +49,12 @@ pub struct Supermarket {
     /// Size of a job: its service time at speed 1 [time units].
     pub service: Distribution,
     pub length: Length,
+    /// Jobs in each server at time 0. Their sizes are drawn from the service stream before those of
+    /// all arrivals, server by server. They aren't arrivals, and their times aren't measured.
+    pub start: u32,
+    /// Instants at which queues are looked at, k·horizon/n for k = 1, …, n; departures at that very
+    /// time have happened then, arrivals haven't. Of a replication that ends by time.
+    pub snapshots: u32,
     /// What isn't counted at the start of a replication, though it leaves the system as it is.
     pub warmup: Warmup,
     /// Arrivals after which a replication is given up as failed.
@@ -58,6 +65,9 @@ pub struct Supermarket {
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 /// Queue lengths i for which the share of time with at least i jobs is a response.
 const LEVELS: usize = 10;
+
+/// Most jobs of all servers together at the start.
+const MAX_START: u64 = 100_000_000;
 
 /// What the supermarket measures, in the order of its columns.
 #[rustfmt::skip]
@@ -78,6 +88,7 @@ const RESPONSES: &[Response] = &[
     Response::new("utilisation_sd", "share", Some(Good::Less), "standard deviation of the servers' own utilisations: the imbalance of work"),
     Response::new("messages_per_job", "messages", Some(Good::Less), "messages between dispatcher and servers for a job, beside the job itself: request and reply for each server looked at, or one for each report of an idle server"),
     Response::new("counted_from", "time", None, "end of the warm-up"),
+    Response { columns: Columns::Snapshots(LEVELS), ..Response::new("queue_ge_at", "share", Some(Good::Less), "share of servers with at least so many jobs at the snapshot of that number, whatever the warm-up is") },
 ];
 
 impl Supermarket {
@@ -100,6 +111,9 @@ impl Supermarket {
         }
         if let Some(capacity) = self.capacity {
             text += &format!(" capacity={capacity}");
+        }
+        if self.start != 0 {
+            text += &format!(" start={}", self.start);
         }
         text
     }
@@ -150,6 +164,27 @@ impl Supermarket {
                 "a replication expects {expected:.3e} arrivals, more than `max_arrivals: {}`; shorten \
                  it or raise the cap",
                 self.max_arrivals
+            ));
+        }
+        if self.snapshots > 0 && matches!(self.length, Length::Arrivals(_)) {
+            return Err(
+                "`snapshots` are taken at equal parts of a `horizon`, and there is none; give \
+                        `horizon` in place of `arrivals`, or leave them out"
+                    .to_owned(),
+            );
+        }
+        let start = self.start;
+        if let Some(capacity) = self.capacity.filter(|&capacity| capacity < start) {
+            return Err(format!(
+                "`start: {start}` jobs in each server are more than its `capacity` of {capacity}; \
+                 start with fewer"
+            ));
+        }
+        let all = u64::from(start) * self.speeds.len() as u64;
+        if all > MAX_START {
+            return Err(format!(
+                "`start: {start}` makes {all} jobs in all servers, of at most {MAX_START}; start with \
+                 fewer"
             ));
         }
         let offered = self.offered();

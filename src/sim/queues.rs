@@ -193,6 +193,14 @@ impl Queues {
         queue.len
     }
 
+    /// Returns the number of jobs that a queue has at a time, not before the last look nor after the
+    /// next job comes. It changes nothing, not even the order in which jobs are let leave.
+    pub fn jobs_at(&self, queue: usize, time: f64) -> u32 {
+        let queue = &self.queues[queue];
+        let due = (0..queue.len).take_while(|&at| queue.leaves[queue.slot(at)] <= time);
+        queue.len - due.count() as u32
+    }
+
     /// Returns the number of jobs that wait for a channel.
     #[inline]
     pub fn waiting(&mut self, queue: usize) -> u32 {

@@ -74,6 +74,7 @@ fn supermarket(section: &Section) -> Option<Supermarket> {
     let horizon = section.number("horizon").map(Length::Time);
     let length = section.integer("arrivals").map(Length::Arrivals).or(horizon);
     let warmup = warmup(section);
+    let (start, snapshots) = (section.integer("start"), section.integer("snapshots"));
     let max_arrivals = section.integer("max_arrivals");
     Some(Supermarket {
         speeds: speeds?,
@@ -83,6 +84,8 @@ fn supermarket(section: &Section) -> Option<Supermarket> {
         load,
         service: service?,
         length: length?,
+        start: start? as u32,
+        snapshots: snapshots.unwrap_or(0) as u32,
         warmup: warmup?,
         max_arrivals: max_arrivals?,
     })

@@ -126,6 +126,8 @@ fn full_servers_refuse_what_the_loss_router_refuses() {
         load: None,
         service,
         length: Length::Time(horizon),
+        start: 0,
+        snapshots: 0,
         warmup,
         max_arrivals: 1 << 40,
     });

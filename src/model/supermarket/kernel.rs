@@ -6,6 +6,7 @@
 
 use hdrhistogram::Histogram;
 
+use super::transient::Snapshots;
 use super::{LEVELS, Length, QUANTILES, Supermarket};
 use crate::model::Warmup;
 use crate::policy::{Load, Loads, Outcome, Policy, Rank, Router, Tie, scan_idle, with_router};
@@ -228,6 +229,12 @@ impl Compiled {
         let mut service_stream = streams.stream(Role::Service);
         let mut routing_stream = streams.stream(Role::Routing);
         let mut queues = self.model.queues(router.looks_at_all());
+        for server in 0..queues.len() {
+            for _ in 0..self.model.start {
+                queues.accept(server, service.draw(&mut service_stream));
+            }
+        }
+        let mut snapshots = Snapshots::new(self.model.snapshot_times());
         let mut rows = Vec::with_capacity(edges.len() - 1);
         let mut counts = Counts::new(self.model.service.mean())?;
         let mut passed = 0;
@@ -244,6 +251,7 @@ impl Compiled {
             while now > edge.time || arrivals >= edge.arrivals {
                 // A period that ends by arrivals ends with the last of them.
                 let end = if now > edge.time { edge.time } else { before };
+                snapshots.take(end, &queues);
                 if passed > 0 {
                     let occupancy = queues.occupancy(start, end)?;
                     rows.push(self.row(&counts, &occupancy, &router, start)?);
@@ -255,9 +263,10 @@ impl Compiled {
                 passed += 1;
                 match edges.get(passed) {
                     Some(&next) => edge = next,
-                    None => return Ok(rows),
+                    None => return Ok(snapshots.beside(rows)),
                 }
             }
+            snapshots.take(now, &queues);
             if arrivals == self.model.max_arrivals {
                 return Err(Failure::TooManyArrivals { cap: self.model.max_arrivals });
             }

@@ -1,8 +1,9 @@
 //! What theory says of a supermarket, where it says something.
 
+use super::transient::choices;
 use super::{LEVELS, Length, QUANTILES, SYSTEM, Supermarket};
-use crate::model::Warmup;
 use crate::model::values::Values;
+use crate::model::{Shape, Warmup};
 use crate::policy::{Load, Policy, Sq, Tie};
 use crate::rng::Distribution;
 use crate::theory::{
@@ -13,7 +14,8 @@ use crate::theory::{
 /// replication that starts empty approaches like its warm-up over its length.
 pub const THEORY: &str = "messages_per_job of sq without memory and of jsq; and, with exponential \
     interarrival times: random (and sq of one choice) and coin (each server a queue of its own, M/M/c or M/M/c/K with \
-    exponential service, mean times of M/G/1 with any other and one channel); and, with exponential \
+    exponential service, mean times of M/G/1 with any other and one channel); queue_ge_at of random (and sq of one choice) with \
+    exponential service, one channel, equal speeds and no capacity (M/M/1 at a time); and, with exponential \
     service and one channel too: round_robin without capacity and with equal speeds (E_N/M/1); sq, \
     jsq and jiq with equal speeds, exactly for two or three servers (the Markov chain of queue \
     lengths, if it has at most 10 000 states) and else, for sq without capacity, by the mean field and its correction of order \
@@ -28,7 +30,7 @@ impl Supermarket {
     /// Returns a theoretical value per column, nothing where there is none.
     pub(in crate::model) fn theory(&self, policy: &Policy) -> Vec<Option<f64>> {
         let servers = self.speeds.len();
-        let mut values = Values::new(&SYSTEM, servers);
+        let mut values = Values::new(&SYSTEM, Shape { servers, snapshots: self.snapshots });
         match policy {
             Policy::Sq(Sq { d, memory: 0, beta, .. }) => {
                 values.set("messages_per_job", 0, 2.0 * f64::from(*d) * beta);
@@ -46,6 +48,7 @@ impl Supermarket {
                 values.set("counted_from", 0, from);
             }
             self.long_run(policy, rate, &mut values);
+            self.on_the_way(policy, &mut values);
         }
         values.columns()
     }
@@ -73,6 +76,20 @@ impl Supermarket {
                 _ => self.exchangeable(policy, rate, values),
             };
         }
+    }
+
+    /// Sets what holds at the snapshots. Under one choice servers are queues of their own, so that
+    /// the mean field is exact; else it is off by the order of 1/servers, and has no place here.
+    fn on_the_way(&self, policy: &Policy, values: &mut Values) -> Option<()> {
+        let exact = choices(policy)? == 1;
+        let states = exact.then(|| self.mean_field_at_snapshots(policy))??;
+        for (at, levels) in states.iter().enumerate() {
+            for level in 0..LEVELS {
+                let share = levels.get(level).copied().unwrap_or(0.0);
+                values.set("queue_ge_at", at * LEVELS + level, share);
+            }
+        }
+        Some(())
     }
 
     /// Each server gets a share of a Poisson stream, and serves exponential times.
