@@ -46,37 +46,43 @@ fn column(experiment: &Experiment, name: &str) -> usize {
 
 /// A thousand servers under two choices stay within 0.01 of the mean field, over all levels, at every
 /// instant, from empty and from full. Their own distance is of the order of 1/1000.
-#[test]
-fn a_thousand_servers_follow_the_mean_field() {
-    for start in [0, 5] {
-        let model = format!(
-            "servers: 1000, load: 0.9, service: {{exponential: 1}}, horizon: 20, snapshots: 40,
-            start: {start}"
-        );
-        let experiment = experiment(900, "[sq: {d: 2}]", &model);
-        let moments = moments(&experiment, 0);
-        let times: Vec<f64> = (1..=40).map(|k| f64::from(k) / 2.0).collect();
-        let tails = vec![1.0; start];
-        let states = transient_mean_field(2, 0.9, &tails, 1.0, &times).unwrap();
-        let (mut most, mut noise) = (0.0_f64, 0.0_f64);
-        for (k, state) in states.iter().enumerate() {
-            let (mut distance, mut errors) = (0.0, 0.0);
-            for i in 1..=10 {
-                let own = &moments[column(&experiment, &format!("queue_ge_{i}_at_{}", k + 1))];
-                let level = state.get(i - 1).copied().unwrap_or(0.0);
-                distance += (own.mean().unwrap() - level).abs();
-                errors += own.se().unwrap();
-            }
-            assert!(distance < 0.01, "start {start}, time {}: {distance}", times[k]);
-            (most, noise) = (most.max(distance), noise.max(errors));
+fn follow_the_mean_field(start: usize, replications: u32) {
+    let model = format!(
+        "servers: 1000, load: 0.9, service: {{exponential: 1}}, horizon: 20, snapshots: 40,
+        start: {start}"
+    );
+    let experiment = experiment(replications, "[sq: {d: 2}]", &model);
+    let moments = moments(&experiment, 0);
+    let times: Vec<f64> = (1..=40).map(|k| f64::from(k) / 2.0).collect();
+    let states = transient_mean_field(2, 0.9, &vec![1.0; start], 1.0, &times).unwrap();
+    let (mut most, mut noise) = (0.0_f64, 0.0_f64);
+    for (k, state) in states.iter().enumerate() {
+        let (mut distance, mut errors) = (0.0, 0.0);
+        for i in 1..=10 {
+            let own = &moments[column(&experiment, &format!("queue_ge_{i}_at_{}", k + 1))];
+            let level = state.get(i - 1).copied().unwrap_or(0.0);
+            distance += (own.mean().unwrap() - level).abs();
+            errors += own.se().unwrap();
         }
-        println!("start {start}: {most:.5} off at most, of that {noise:.5} noise");
-        assert!(noise < 0.004, "{noise}");
-        // Both are on their way to the same end, which full servers reach from above.
-        let end = mean_field(0.9, 2).unwrap();
-        let second = moments[column(&experiment, "queue_ge_2_at_40")].mean().unwrap();
-        assert!((second - end[1]).abs() < 0.1, "{second}");
+        assert!(distance < 0.01, "time {}: {distance}", times[k]);
+        (most, noise) = (most.max(distance), noise.max(errors));
     }
+    println!("start {start}: {most:.5} off at most, where all standard errors are {noise:.5}");
+    assert!(noise < 0.004, "{noise}");
+    // Both are on their way to the same end, which full servers reach from above.
+    let end = mean_field(0.9, 2).unwrap()[1];
+    let second = moments[column(&experiment, "queue_ge_2_at_40")].mean().unwrap();
+    assert!((second - end).abs() < 0.15, "{second} {end}");
+}
+
+#[test]
+fn a_thousand_empty_servers_follow_the_mean_field() {
+    follow_the_mean_field(0, 900);
+}
+
+#[test]
+fn a_thousand_full_servers_follow_the_mean_field() {
+    follow_the_mean_field(5, 2000);
 }
 
 /// M/M/1 at a time, by uniformisation: the shares of at least 1, 2, … jobs.
