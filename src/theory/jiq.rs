@@ -109,7 +109,9 @@ mod tests {
 
     #[test]
     fn the_points_have_their_values() {
-        for (load, ratio, published, corrected) in [(0.9, 10.0, 1.8182, 1.76537)] {
+        for (load, ratio, published, corrected) in
+            [(0.9, 10.0, 1.8182, 1.76537), (0.5, 10.0, 1.0909, 1.07095)]
+        {
             let both = [jiq_published(load, ratio), jiq_corrected(load, ratio)].map(Option::unwrap);
             assert!((both[0].sojourn - published).abs() < 5e-5, "{both:?}");
             assert!((both[1].sojourn - corrected).abs() < 5e-6, "{both:?}");

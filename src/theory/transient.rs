@@ -57,12 +57,11 @@ pub fn transient_mean_field(
     let shares = falls(start) && start.iter().all(|share| (0.0..=1.0).contains(share));
     let rises = times.windows(2).all(|pair| pair[0] <= pair[1]);
     let known = |value: f64| value >= 0.0 && value.is_finite();
-    if !(shares && rises && known(load) && known(service) && service > 0.0)
-        || !times.iter().all(|&time| known(time / service))
-    {
+    let times: Vec<f64> = times.iter().map(|time| time / service).collect();
+    let known = known(load) && known(service) && times.iter().all(|&time| known(time));
+    if !(shares && rises && known && service > 0.0) {
         return None;
     }
-    let times: Vec<f64> = times.iter().map(|time| time / service).collect();
     let settled = mean_field(load, d).map_or(0, |levels| levels.len());
     let mut levels = start.len().max(settled.min(64)) + 8;
     while levels <= MAX_LEVELS {
