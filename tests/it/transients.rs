@@ -45,7 +45,8 @@ fn column(experiment: &Experiment, name: &str) -> usize {
 }
 
 /// A thousand servers under two choices stay within 0.01 of the mean field, over all levels, at every
-/// instant, from empty and from full. Their own distance is of the order of 1/1000.
+/// instant, from empty and from full (0.0073 and 0.0063 at most). Their own distance is of the order
+/// of 1/1000.
 fn follow_the_mean_field(start: usize, replications: u32) {
     let model = format!(
         "servers: 1000, load: 0.9, service: {{exponential: 1}}, horizon: 20, snapshots: 40,
@@ -55,7 +56,7 @@ fn follow_the_mean_field(start: usize, replications: u32) {
     let moments = moments(&experiment, 0);
     let times: Vec<f64> = (1..=40).map(|k| f64::from(k) / 2.0).collect();
     let states = transient_mean_field(2, 0.9, &vec![1.0; start], 1.0, &times).unwrap();
-    let (mut most, mut noise) = (0.0_f64, 0.0_f64);
+    let mut noise = 0.0_f64;
     for (k, state) in states.iter().enumerate() {
         let (mut distance, mut errors) = (0.0, 0.0);
         for i in 1..=10 {
@@ -65,10 +66,9 @@ fn follow_the_mean_field(start: usize, replications: u32) {
             errors += own.se().unwrap();
         }
         assert!(distance < 0.01, "time {}: {distance}", times[k]);
-        (most, noise) = (most.max(distance), noise.max(errors));
+        noise = noise.max(errors);
     }
-    println!("start {start}: {most:.5} off at most, where all standard errors are {noise:.5}");
-    assert!(noise < 0.004, "{noise}");
+    assert!(noise < 0.004, "all standard errors are {noise}");
     // Both are on their way to the same end, which full servers reach from above.
     let end = mean_field(0.9, 2).unwrap()[1];
     let second = moments[column(&experiment, "queue_ge_2_at_40")].mean().unwrap();
