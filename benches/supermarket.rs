@@ -31,6 +31,8 @@ fn model(servers: usize) -> Compiled {
         load: Some(0.9),
         service: Distribution::Exponential { mean: 1.0 },
         length: Length::Arrivals(JOBS),
+        start: 0,
+        snapshots: 0,
         warmup: Warmup::Time(0.0),
         max_arrivals: 1 << 40,
     });

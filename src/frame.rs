@@ -18,6 +18,7 @@ mod shard;
 mod staging;
 mod store;
 mod table;
+mod transients;
 mod work;
 
 pub use comparisons::{Best, Comparison};

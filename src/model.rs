@@ -40,9 +40,47 @@ pub enum Columns {
     /// One, `name`.
     One,
     /// One a server, from 0: `name_0`, `name_1`, ….
-    PerServer,
+    /// If there are no more servers than so many.
+    PerServer(usize),
     /// One for each number from 1 to this: `name_1`, `name_2`, ….
     Levels(usize),
+    /// One for each number from 1 to this at each snapshot, of `name` less its `_at`: `name_1_at_1`,
+    /// `name_2_at_1`, …, `name_1_at_2`, ….
+    Snapshots(usize),
+}
+
+/// How many columns a model's responses have, where that isn't the same for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Servers a policy chooses among.
+    pub servers: usize,
+    /// Instants at which a replication is looked at.
+    pub snapshots: u32,
+}
+
+/// What a column of a snapshot is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// Number of the snapshot, from 1.
+    pub snapshot: u32,
+    /// When it is taken [time units].
+    pub time: f64,
+    /// The column is the share of servers with as many jobs at least.
+    pub jobs: u32,
+    /// That share in the limit of many servers, where theory knows it.
+    pub mean_field: Option<f64>,
+}
+
+impl Moment {
+    /// Returns the name of its column.
+    pub fn column(&self) -> String {
+        snapshot_column("queue_ge_at", self.jobs, self.snapshot)
+    }
+}
+
+fn snapshot_column(response: &str, level: u32, snapshot: u32) -> String {
+    let stem = response.strip_suffix("_at").unwrap_or(response);
+    format!("{stem}_{level}_at_{snapshot}")
 }
 
 /// How long a replication runs before anything is counted.
@@ -84,23 +122,35 @@ impl Response {
 
     /// Returns whether a column is one of its own.
     pub fn is_column(&self, column: &str) -> bool {
-        match column.strip_prefix(self.name) {
+        let snapshots = matches!(self.columns, Columns::Snapshots(_));
+        let stem = if snapshots { self.name.strip_suffix("_at") } else { Some(self.name) };
+        match stem.and_then(|stem| column.strip_prefix(stem)) {
             Some("") => self.columns == Columns::One,
-            Some(rest) => self.columns != Columns::One && rest.starts_with('_'),
+            Some(rest) => {
+                self.columns != Columns::One
+                    && rest.starts_with('_')
+                    && rest.contains("_at_") == snapshots
+            }
             None => false,
         }
     }
 
-    /// Returns the names of its columns in a model of `servers` servers.
-    pub fn columns(&self, servers: usize) -> impl Iterator<Item = String> + use<> {
-        let numbers = match self.columns {
-            Columns::One => 0..0,
-            Columns::PerServer => 0..servers,
-            Columns::Levels(most) => 1..most + 1,
+    /// Returns the names of its columns in a model of that shape.
+    pub fn columns(&self, shape: Shape) -> impl Iterator<Item = String> + use<> {
+        let (numbers, levels) = match self.columns {
+            Columns::One => (0..0, 0),
+            Columns::PerServer(most) if shape.servers <= most => (0..shape.servers, 0),
+            Columns::PerServer(_) => (0..0, 0),
+            Columns::Levels(most) => (1..most + 1, 0),
+            Columns::Snapshots(most) => (0..0, most as u32),
         };
+        let snapshots = if levels > 0 { 1..shape.snapshots + 1 } else { 1..1 };
         let (name, one) = (self.name, self.columns == Columns::One);
         let many = numbers.map(move |number| format!("{name}_{number}"));
-        one.then(|| name.to_owned()).into_iter().chain(many)
+        let snapshots = snapshots.flat_map(move |snapshot| {
+            (1..=levels).map(move |level| snapshot_column(name, level, snapshot))
+        });
+        one.then(|| name.to_owned()).into_iter().chain(many).chain(snapshots)
     }
 }
 
@@ -128,6 +178,23 @@ impl Model {
         }
     }
 
+    /// Returns how many columns its responses have.
+    pub fn shape(&self) -> Shape {
+        let snapshots = match self {
+            Model::LossRouter(_) => 0,
+            Model::Supermarket(model) => model.snapshots,
+        };
+        Shape { servers: self.servers(), snapshots }
+    }
+
+    /// Returns what the columns of its snapshots are about; nothing where there are none.
+    pub fn transient(&self, policy: &Policy) -> Vec<Moment> {
+        match self {
+            Model::LossRouter(_) => Vec::new(),
+            Model::Supermarket(model) => model.transient(policy),
+        }
+    }
+
     /// Returns what it shows to policies.
     pub fn offers(&self) -> Offers {
         let servers = self.servers();
@@ -138,15 +205,21 @@ impl Model {
             }
             Model::Supermarket(model) => {
                 let (queues, sizes, between) = (true, true, true);
-                Offers { servers, refusals: model.capacity.is_some(), queues, sizes, between }
+                Offers {
+                    servers,
+                    refusals: model.capacity.is_some() || model.fails(),
+                    queues,
+                    sizes,
+                    between,
+                }
             }
         }
     }
 
     /// Returns the names of the columns that [`Compiled::replicate`] fills, in its order.
     pub fn columns(&self) -> Vec<String> {
-        let servers = self.servers();
-        self.system().responses.iter().flat_map(|response| response.columns(servers)).collect()
+        let shape = self.shape();
+        self.system().responses.iter().flat_map(|response| response.columns(shape)).collect()
     }
 
     /// Returns the hash of the scenario's content, on which its streams depend.
@@ -160,11 +233,15 @@ impl Model {
     /// Returns the text of what isn't in [`Model::scenario`], but bears on what a row says: what is
     /// counted, and when a replication is given up.
     pub fn counted(&self) -> String {
-        match self {
+        let text = match self {
             Model::LossRouter(LossRouter { warmup, max_arrivals, .. })
             | Model::Supermarket(Supermarket { warmup, max_arrivals, .. }) => {
                 format!("{warmup:?} max_arrivals={max_arrivals}")
             }
+        };
+        match self.shape().snapshots {
+            0 => text,
+            n => text + &format!(" snapshots={n}"),
         }
     }
 

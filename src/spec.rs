@@ -43,7 +43,7 @@ use section::Scope;
 use yaml::Node;
 
 use crate::design::{Design, Level, Point};
-use crate::model::{Model, System};
+use crate::model::{Columns, Model, System};
 use crate::policy::Policy;
 use crate::stats::Good;
 use crate::stats::multiple::Adjust;
@@ -193,6 +193,13 @@ impl Experiment {
         };
         let columns = self.columns.iter().enumerate();
         columns.filter_map(|(at, name)| directed(name).map(|good| (at, good))).collect()
+    }
+
+    /// Returns whether replications are looked at on the way.
+    pub fn has_snapshots(&self) -> bool {
+        let responses = self.system.responses.iter();
+        let mut snapshots = responses.filter(|one| matches!(one.columns, Columns::Snapshots(_)));
+        snapshots.any(|response| self.columns.iter().any(|column| response.is_column(column)))
     }
 
     /// Returns whether a point is one that the others of its scenario are compared with; of

@@ -1,17 +1,19 @@
-//! Long tables: a row per point and response, streamed to parquet and csv alike.
+//! Long tables: rows of points, streamed to parquet and csv alike.
 
 use std::fs::File;
 
 use polars::io::csv::write::BatchedWriter as CsvBatches;
 use polars::io::parquet::write::{BatchedWriter as ParquetBatches, KeyValueMetadata};
-use polars::prelude::{Column, CsvWriter, DataFrame, DataType, ParquetWriter, Schema, SerWriter};
+use polars::prelude::{
+    Column, CsvWriter, DataFrame, DataType, NamedFrom, ParquetWriter, Schema, SerWriter, Series,
+};
 
 use crate::spec::Experiment;
 
 use super::columns::PointColumns;
 use super::{Staging, StoreError};
 
-/// A long table in the making: `point`, `policy`, the axes, `response`, and its own columns.
+/// A long table in the making: `point`, `policy`, the axes, and its own columns.
 pub(super) struct Long {
     name: &'static str,
     columns: &'static [(&'static str, DataType)],
@@ -29,7 +31,6 @@ impl Long {
         metadata: &KeyValueMetadata,
     ) -> Result<Self, StoreError> {
         let mut schema = points.schema();
-        schema.insert("response".into(), DataType::String);
         for (name, kind) in columns {
             schema.insert((*name).into(), kind.clone());
         }
@@ -39,21 +40,16 @@ impl Long {
         Ok(Long { name, columns, parquet, csv })
     }
 
-    /// Writes rows, given their points, the positions of their responses' columns, and a list per
-    /// own column.
+    /// Writes rows, given their points and a list per own column.
     pub(super) fn write(
         &mut self,
         staging: &Staging<'_>,
         experiment: &Experiment,
         points: &PointColumns,
-        keys: (&[u32], &[usize]),
+        rows: &[u32],
         own: Vec<Column>,
     ) -> Result<(), StoreError> {
-        let (rows, responses) = keys;
         let mut columns = points.build(experiment, rows);
-        let names: Vec<&str> =
-            responses.iter().map(|&column| experiment.columns[column].as_str()).collect();
-        columns.push(Column::new("response".into(), names));
         for (mut column, (name, _)) in own.into_iter().zip(self.columns) {
             column.rename((*name).into());
             columns.push(column);
@@ -71,6 +67,25 @@ impl Long {
         let ends = self.parquet.finish().and_then(|_| self.csv.finish());
         ends.map_err(|error| staging.error(self.name, error))
     }
+}
+
+/// Returns a column of names of responses, given the positions of their columns.
+pub(super) fn responses(experiment: &Experiment, columns: &[usize]) -> Column {
+    let names = columns.iter().map(|&column| experiment.columns[column].as_str());
+    column(names.collect::<Vec<&str>>())
+}
+
+/// Returns a column of numbers, some of which may be missing.
+pub(super) fn numbers(values: impl Iterator<Item = Option<f64>>) -> Column {
+    column(values.collect::<Vec<_>>())
+}
+
+/// Returns a column, which has no name yet.
+pub(super) fn column<T, Phantom: ?Sized>(values: T) -> Column
+where
+    Series: NamedFrom<T, Phantom>,
+{
+    Column::new("".into(), values)
 }
 
 /// Opens a parquet file with the metadata of a run.

@@ -16,8 +16,9 @@ use crate::stats::{Intervals, Moments};
 
 use super::columns::PointColumns;
 use super::comparisons::{Best, Comparison, Ended, Scenario};
-use super::long::{Long, parquet};
+use super::long::{Long, column, numbers, parquet, responses};
 use super::rows::ROW_GROUP;
+use super::transients::Transients;
 use super::{REPLICATIONS, Staging, StoreError};
 
 /// Where results come from: what every parquet file carries in its metadata.
@@ -65,6 +66,7 @@ impl Provenance {
 }
 
 const SUMMARY: &[(&str, DataType)] = &[
+    ("response", DataType::String),
     ("n", DataType::UInt64),
     ("mean", DataType::Float64),
     ("sd", DataType::Float64),
@@ -76,6 +78,7 @@ const SUMMARY: &[(&str, DataType)] = &[
 ];
 
 const COMPARISONS: &[(&str, DataType)] = &[
+    ("response", DataType::String),
     ("difference", DataType::Float64),
     ("ci_low", DataType::Float64),
     ("ci_high", DataType::Float64),
@@ -86,6 +89,7 @@ const COMPARISONS: &[(&str, DataType)] = &[
 ];
 
 const BEST: &[(&str, DataType)] = &[
+    ("response", DataType::String),
     ("gain_low", DataType::Float64),
     ("gain_high", DataType::Float64),
     ("may_be_best", DataType::Boolean),
@@ -100,6 +104,8 @@ pub struct Results<'a> {
     summary: Long,
     comparisons: Long,
     best: Long,
+    /// Where there are snapshots.
+    transients: Option<Transients>,
     rows: Rows,
     summaries: Summaries,
     compared: Vec<Comparison>,
@@ -184,6 +190,7 @@ impl<'a> Results<'a> {
         let summary = long("summary", SUMMARY)?;
         let comparisons = long("comparisons", COMPARISONS)?;
         let best = long("best", BEST)?;
+        let transients = Transients::new(experiment, &mut staging, &point_columns, &metadata)?;
         Ok(Results {
             experiment,
             point_columns,
@@ -192,6 +199,7 @@ impl<'a> Results<'a> {
             summary,
             comparisons,
             best,
+            transients,
             rows: Rows { values: vec![Vec::new(); experiment.columns.len()], ..Rows::default() },
             summaries: Summaries::default(),
             compared: Vec::new(),
@@ -262,6 +270,9 @@ impl<'a> Results<'a> {
         for long in [self.summary, self.comparisons, self.best] {
             long.finish(&self.staging)?;
         }
+        if let Some(transients) = self.transients {
+            transients.finish((&self.staging, self.experiment, &self.point_columns))?;
+        }
         Ok((self.staging, self.kept))
     }
 
@@ -276,6 +287,10 @@ impl<'a> Results<'a> {
                 self.summaries.moments.push(moments);
                 self.summaries.theory.push(theory);
             }
+        }
+        if let Some(transients) = &mut self.transients {
+            let with = (&self.staging, self.experiment, &self.point_columns);
+            transients.take(with, point, &moments)?;
         }
         if self.keep.contains(&point) {
             self.kept.moments.insert(point, moments);
@@ -324,6 +339,7 @@ impl<'a> Results<'a> {
         let ends: Vec<_> = moments.iter().map(|moments| intervals.of(moments)).collect();
         let z = moments.iter().zip(&theory).map(|(moments, theory)| z(moments, *theory));
         let own = vec![
+            responses(self.experiment, &columns),
             column(moments.iter().map(Moments::n).collect::<Vec<u64>>()),
             numbers(moments.iter().map(Moments::mean)),
             numbers(moments.iter().map(Moments::sd)),
@@ -333,8 +349,7 @@ impl<'a> Results<'a> {
             numbers(theory.iter().copied()),
             numbers(z),
         ];
-        let keys = (points.as_slice(), columns.as_slice());
-        self.summary.write(&self.staging, self.experiment, &self.point_columns, keys, own)
+        self.summary.write(&self.staging, self.experiment, &self.point_columns, &points, own)
     }
 
     fn flush_comparisons(&mut self) -> Result<(), StoreError> {
@@ -342,6 +357,7 @@ impl<'a> Results<'a> {
         let points: Vec<u32> = rows.iter().map(|row| row.point).collect();
         let columns: Vec<usize> = rows.iter().map(|row| row.column).collect();
         let own = vec![
+            responses(self.experiment, &columns),
             column(rows.iter().map(|row| row.difference).collect::<Vec<f64>>()),
             numbers(rows.iter().map(|row| row.interval.map(|interval| interval.low))),
             numbers(rows.iter().map(|row| row.interval.map(|interval| interval.high))),
@@ -350,18 +366,23 @@ impl<'a> Results<'a> {
             numbers(rows.iter().map(|row| row.variance_reduction)),
             column(rows.iter().map(|row| verdict(row.verdict)).collect::<Vec<&str>>()),
         ];
-        let keys = (points.as_slice(), columns.as_slice());
-        self.comparisons.write(&self.staging, self.experiment, &self.point_columns, keys, own)?;
+        self.comparisons.write(
+            &self.staging,
+            self.experiment,
+            &self.point_columns,
+            &points,
+            own,
+        )?;
         let rows = std::mem::take(&mut self.bests);
         let points: Vec<u32> = rows.iter().map(|row| row.point).collect();
         let columns: Vec<usize> = rows.iter().map(|row| row.column).collect();
         let own = vec![
+            responses(self.experiment, &columns),
             column(rows.iter().map(|row| row.with_best.gain.low).collect::<Vec<f64>>()),
             column(rows.iter().map(|row| row.with_best.gain.high).collect::<Vec<f64>>()),
             column(rows.iter().map(|row| row.with_best.may_be_best).collect::<Vec<bool>>()),
         ];
-        let keys = (points.as_slice(), columns.as_slice());
-        self.best.write(&self.staging, self.experiment, &self.point_columns, keys, own)
+        self.best.write(&self.staging, self.experiment, &self.point_columns, &points, own)
     }
 }
 
@@ -383,15 +404,4 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Worse => "worse",
         Verdict::Undecided => "undecided",
     }
-}
-
-fn numbers(values: impl Iterator<Item = Option<f64>>) -> Column {
-    column(values.collect::<Vec<_>>())
-}
-
-fn column<T, Phantom: ?Sized>(values: T) -> Column
-where
-    polars::prelude::Series: polars::prelude::NamedFrom<T, Phantom>,
-{
-    Column::new("".into(), values)
 }

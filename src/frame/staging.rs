@@ -17,7 +17,14 @@ const MANIFEST: &str = "manifest.json";
 const COMMIT: &str = "commit.json";
 
 /// Files that not every run has, so that those of an earlier one have to go.
-const STALE: [&str; 4] = ["failures.csv", "claims.csv", "optimum.json", "trace.parquet"];
+const STALE: [&str; 6] = [
+    "failures.csv",
+    "claims.csv",
+    "optimum.json",
+    "trace.parquet",
+    "transients.parquet",
+    "transients.csv",
+];
 
 /// What is said of rows that have another hash than their manifest tells.
 pub(super) const CHANGED: &str = "it isn't what its manifest.json tells";

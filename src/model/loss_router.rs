@@ -71,8 +71,8 @@ const RESPONSES: &[Response] = &[
     Response::new("theta_final", "probability", None, "θ after the last request; null for policies without θ"),
     Response::new("theta_mean", "probability", None, "mean over requests of the θ that routed them; null for policies without θ"),
     Response::new("counted_from", "time", None, "end of the warm-up"),
-    Response { columns: Columns::PerServer, ..Response::new("server_share_pct", "% of arrivals", None, "requests that the server took") },
-    Response { columns: Columns::PerServer, ..Response::new("utilisation", "share", None, "time average of the server's busy channels over its channels") },
+    Response { columns: Columns::PerServer(usize::MAX), ..Response::new("server_share_pct", "% of arrivals", None, "requests that the server took") },
+    Response { columns: Columns::PerServer(usize::MAX), ..Response::new("utilisation", "share", None, "time average of the server's busy channels over its channels") },
 ];
 
 impl LossRouter {

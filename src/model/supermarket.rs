@@ -18,6 +18,7 @@ mod kernel;
 mod servers;
 mod theory;
 mod traffic;
+mod transient;
 mod view;
 
 pub use kernel::Compiled;
@@ -62,6 +63,12 @@ pub struct Supermarket {
     /// Size of a job: its service time at speed 1 [time units].
     pub service: Distribution,
     pub length: Length,
+    /// Jobs in each server at time 0. Their sizes are drawn from the service stream before those of
+    /// all arrivals, server by server. They aren't arrivals, and their times aren't measured.
+    pub start: u32,
+    /// Instants at which queues are looked at, k·horizon/n for k = 1, …, n; departures at that very
+    /// time have happened then, arrivals haven't. Of a replication that ends by time.
+    pub snapshots: u32,
     /// What isn't counted at the start of a replication, though it leaves the system as it is.
     pub warmup: Warmup,
     /// Arrivals after which a replication is given up as failed.
@@ -72,6 +79,11 @@ pub struct Supermarket {
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 /// Queue lengths i for which the share of time with at least i jobs is a response.
 const LEVELS: usize = 10;
+/// Most servers whose own shares are responses.
+const SHOWN: usize = 16;
+
+/// Most jobs of all servers together at the start.
+const MAX_START: u64 = 100_000_000;
 
 /// What the supermarket measures, in the order of its columns.
 #[rustfmt::skip]
@@ -90,8 +102,10 @@ const RESPONSES: &[Response] = &[
     Response { columns: Columns::Levels(LEVELS), ..Response::new("queue_ge", "share", Some(Good::Less), "share of time that a server has at least so many jobs, over all servers") },
     Response::new("utilisation", "share", None, "time average of the busy channels over the channels, of all servers"),
     Response::new("utilisation_sd", "share", Some(Good::Less), "standard deviation of the servers' own utilisations: the imbalance of work"),
+    Response { columns: Columns::PerServer(SHOWN), ..Response::new("server_share_pct", "% of arrivals", None, "jobs that the server took in") },
     Response::new("messages_per_job", "messages", Some(Good::Less), "messages between dispatcher and servers for a job, beside the job itself: request and reply for each server looked at, or one for each report of a server that is idle, or below a threshold, or brings its line of a board up to date"),
     Response::new("counted_from", "time", None, "end of the warm-up"),
+    Response { columns: Columns::Snapshots(LEVELS), ..Response::new("queue_ge_at", "share", Some(Good::Less), "share of servers with at least so many jobs at the snapshot of that number, whatever the warm-up is") },
 ];
 
 impl Supermarket {
@@ -129,6 +143,9 @@ impl Supermarket {
         }
         if self.dispatchers != 1 {
             text += &format!(" dispatchers={}", self.dispatchers);
+        }
+        if self.start != 0 {
+            text += &format!(" start={}", self.start);
         }
         text
     }
@@ -186,6 +203,27 @@ impl Supermarket {
                 self.max_arrivals
             ));
         }
+        if self.snapshots > 0 && matches!(self.length, Length::Arrivals(_)) {
+            return Err(
+                "`snapshots` are taken at equal parts of a `horizon`, and there is none; give \
+                        `horizon` in place of `arrivals`, or leave them out"
+                    .to_owned(),
+            );
+        }
+        let start = self.start;
+        if let Some(capacity) = self.capacity.filter(|&capacity| capacity < start) {
+            return Err(format!(
+                "`start: {start}` jobs in each server are more than its `capacity` of {capacity}; \
+                 start with fewer"
+            ));
+        }
+        let all = u64::from(start) * self.speeds.len() as u64;
+        if all > MAX_START {
+            return Err(format!(
+                "`start: {start}` makes {all} jobs in all servers, of at most {MAX_START}; start with \
+                 fewer"
+            ));
+        }
         self.check_outages()?;
         if let (Arrivals::Trace(trace), Length::Arrivals(n)) = (&self.interarrival, self.length)
             && n > trace.times.len() as u64
@@ -215,6 +253,11 @@ impl Supermarket {
         let speeds = self.speeds.iter().enumerate();
         speeds.map(|(server, speed)| speed * up(server)).sum::<f64>()
             / self.speeds.iter().sum::<f64>()
+    }
+
+    /// Returns whether servers may be down.
+    pub(super) fn fails(&self) -> bool {
+        !self.outages.is_empty() || self.breakdowns.is_some()
     }
 
     fn check_outages(&self) -> Result<(), String> {

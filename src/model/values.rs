@@ -1,18 +1,18 @@
 //! Theoretical values on their way to the columns of a model.
 
-use super::System;
+use super::{Shape, System};
 
 /// Values by the names of responses and the positions of their columns.
 pub(super) struct Values {
     system: &'static System,
-    servers: usize,
+    shape: Shape,
     list: Vec<(&'static str, usize, f64)>,
 }
 
 impl Values {
-    /// Starts with none, for a model of so many servers.
-    pub(super) fn new(system: &'static System, servers: usize) -> Values {
-        Values { system, servers, list: Vec::new() }
+    /// Starts with none, for a model of that shape.
+    pub(super) fn new(system: &'static System, shape: Shape) -> Values {
+        Values { system, shape, list: Vec::new() }
     }
 
     /// Sets the value of the `column`th column of a response, from 0; the last one set counts.
@@ -31,7 +31,7 @@ impl Values {
         let find =
             |key| self.list.iter().find(|&&(n, k, _)| (n, k) == key).map(|&(.., value)| value);
         let of = |response: &'static super::Response| {
-            let count = response.columns(self.servers).count();
+            let count = response.columns(self.shape).count();
             (0..count).map(|k| (response.name, k))
         };
         self.system.responses.iter().flat_map(of).map(find).collect()

@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use super::loads::{Loads, Reports};
+use super::loads::{Load, Loads, Reports};
 use super::{Outcome, Router};
 use crate::rng::{Pcg32, below};
 
@@ -86,6 +86,8 @@ impl IdleQueuesRouter {
             }
             _ => one,
         };
+        // A server that was repaired may still be in another.
+        self.leave(server);
         let own = &mut self.servers[server];
         own.report += 1;
         own.at = Some(at);
@@ -118,12 +120,17 @@ impl IdleQueuesRouter {
 
 impl<S: Loads + Reports + ?Sized> Router<S> for IdleQueuesRouter {
     fn route(&mut self, _: f64, system: &mut S, routing: &mut Pcg32) -> usize {
-        if !self.started {
-            self.started = true;
-            (0..self.servers.len()).for_each(|server| self.report(server, routing));
-        }
         let mut idle = std::mem::take(&mut self.idle);
         system.became_idle(&mut idle);
+        if !self.started {
+            self.started = true;
+            for server in 0..self.servers.len() {
+                // Others have become so since.
+                if system.load(server, Load::InSystem) == 0.0 && !idle.contains(&server) {
+                    self.report(server, routing);
+                }
+            }
+        }
         self.messages += idle.len() as u64;
         idle.drain(..).for_each(|server| self.report(server, routing));
         self.idle = idle;
@@ -165,7 +172,7 @@ mod tests {
         fn servers(&self) -> usize {
             self.servers
         }
-        fn load(&mut self, _: usize, _: crate::policy::Load) -> f64 {
+        fn load(&mut self, _: usize, _: Load) -> f64 {
             0.0
         }
         fn is_full(&mut self, _: usize) -> bool {

@@ -64,10 +64,19 @@ fn responses(text: &mut String, responses: &[Response]) {
     for response in responses {
         let columns = match response.columns {
             Columns::One => String::new(),
-            Columns::PerServer => "_0, _1, …".to_owned(),
+            Columns::PerServer(usize::MAX) => "_0, _1, …".to_owned(),
+            Columns::PerServer(most) => format!("_0, _1, … (up to {most} servers)"),
             Columns::Levels(most) => format!("_1, …, _{most}"),
+            Columns::Snapshots(_) => String::new(),
         };
-        *text += &format!("      {}{columns} [{}]\n", response.name, response.unit);
+        let name = match response.columns {
+            Columns::Snapshots(most) => {
+                let stem = response.name.trim_end_matches("_at");
+                format!("{stem}_1_at_1, …, {stem}_{most}_at_N")
+            }
+            _ => format!("{}{columns}", response.name),
+        };
+        *text += &format!("      {name} [{}]\n", response.unit);
         wrapped(text, response.about, 10);
     }
 }

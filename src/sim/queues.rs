@@ -255,6 +255,14 @@ impl Queues {
         (if few < FEW { few } else { FEW + self.sync_earlier(queue) }) as u32
     }
 
+    /// Returns the number of jobs that a queue has at a time, not before the last look nor after the
+    /// next job comes. It changes nothing, not even the order in which jobs are let leave.
+    pub fn jobs_at(&self, queue: usize, time: f64) -> u32 {
+        let few = self.queues[queue].few(time);
+        let earlier = self.earlier[queue].iter().filter(|&&leaves| leaves > time);
+        (few + earlier.count()) as u32
+    }
+
     /// Returns the number of jobs that wait for a channel.
     #[inline]
     pub fn waiting(&mut self, queue: usize) -> u32 {

@@ -74,6 +74,7 @@ struct Station {
 
 #[derive(Clone, Copy, Debug)]
 struct Job {
+    /// When it came; NaN if it was there before time 0.
     came: f64,
     /// Start of its service; NaN before.
     start: f64,
@@ -271,7 +272,9 @@ impl Stations {
                 // It may have become another's turn since this was planned.
                 Kind::Departure if self.stations[server].next == time => {
                     let (wait, sojourn) = self.depart(server, time);
-                    leave(wait, sojourn);
+                    if !sojourn.is_nan() {
+                        leave(wait, sojourn);
+                    }
                 }
                 Kind::Departure => {}
                 Kind::Change => {
@@ -291,6 +294,15 @@ impl Stations {
             }
         }
         self.now = now;
+    }
+
+    /// Gives a server a job that has been there since before time 0, of whose times nobody is told.
+    pub fn place(&mut self, server: usize, size: f64) {
+        if self.accept(server, size)
+            && let Some(job) = self.stations[server].jobs.back_mut()
+        {
+            job.came = f64::NAN;
+        }
     }
 
     /// Takes a job in that comes now, if there is room; returns whether there is.

@@ -96,6 +96,12 @@ fn check(root: Node, text: String, faults: &Faults, read: Read) -> Option<Experi
     // Whatever is wrong with the confidence is noted; any other serves to find further faults.
     let judged_at = confidence.unwrap_or(0.5);
     let replications = statistics::replications(&section, judged_at, &whole.columns);
+    let snapshots = whole.snapshots.is_some_and(|snapshots| snapshots > 0);
+    if snapshots && matches!(replications, Some(Replications::Batches(_))) {
+        let help = "give `replications` as a number, or leave `snapshots` out".to_owned();
+        let message = "batches of one run have only one of each of the `snapshots`";
+        faults.add(section.at("replications"), message, help);
+    }
     let least = match &replications {
         Some(Replications::Fixed(n)) => u64::from(*n),
         // Batches are parts of one run, and tell nothing of the spread of runs.
@@ -240,7 +246,7 @@ fn conditions(section: &Section) -> Option<Vec<Condition>> {
 
 /// Whether a name is a column of some file of results, other than an axis's.
 fn reserved(name: &str) -> bool {
-    const COLUMNS: [&str; 20] = [
+    const COLUMNS: [&str; 23] = [
         "point",
         "policy",
         "replication",
@@ -261,6 +267,9 @@ fn reserved(name: &str) -> bool {
         "gain_high",
         "may_be_best",
         "failure",
+        "time",
+        "jobs",
+        "mean_field",
     ];
     let mut responses = SYSTEMS.iter().flat_map(|system| system.responses);
     COLUMNS.contains(&name) || responses.any(|response| response.is_column(name))

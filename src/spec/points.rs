@@ -17,12 +17,30 @@ pub struct Whole {
     /// Columns of the model with the most servers; none if no model could be decoded.
     pub columns: Vec<String>,
     servers: usize,
+    /// Snapshots of the first model; none if no model could be decoded.
+    pub snapshots: Option<u32>,
+    uneven: bool,
     /// Mean number of arrivals in one replication of every point, summed over points.
     pub expected_arrivals: f64,
 }
 
 impl Whole {
-    fn note(&mut self, model: &Model) {
+    /// Takes a model in; notes if its columns can't stand beside those of the others.
+    fn note(&mut self, model: &Model, template: &Template, scope: Scope) {
+        let snapshots = model.shape().snapshots;
+        let first = *self.snapshots.get_or_insert(snapshots);
+        if snapshots != first && !self.uneven {
+            self.uneven = true;
+            let given = |n: u32| if n == 0 { "none".to_owned() } else { n.to_string() };
+            let message = format!(
+                "`snapshots` differ between points, {} and {}, so that columns of one name would be \
+                 of different instants",
+                given(first),
+                given(snapshots)
+            );
+            let help = "give all points as many, or each number a spec of its own".to_owned();
+            scope.faults.add(kind_at(&template.node), message, help);
+        }
         if model.servers() > self.servers {
             self.servers = model.servers();
             (self.system, self.columns) = (Some(model.system()), model.columns());
@@ -46,7 +64,7 @@ pub fn check(parts: &Parts, design: &Design, scope: Scope) -> Whole {
             model = decode_model(template, &point.model_levels, scope);
             arrivals = model.as_ref().map_or(0.0, Model::expected_arrivals);
             if let Some(model) = &model {
-                whole.note(model);
+                whole.note(model, template, scope);
                 // Policies are checked against the number of servers too.
                 if servers.replace(model.servers()) != Some(model.servers()) {
                     seen.fill(Seen::default());
@@ -74,8 +92,8 @@ pub fn check_first(parts: &Parts, scope: Scope) -> Whole {
     let first = |template: &Template| vec![0; template.swept.axes.len()];
     let mut whole = Whole::default();
     let model = parts.model.as_ref().and_then(|part| decode_model(part, &first(part), scope));
-    if let Some(model) = &model {
-        whole.note(model);
+    if let (Some(model), Some(template)) = (&model, &parts.model) {
+        whole.note(model, template, scope);
     }
     for policy in &parts.policies {
         check_policy(policy, &first(policy), model.as_ref(), scope);

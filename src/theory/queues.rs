@@ -221,6 +221,23 @@ pub fn md1_wait(arrival_rate: f64, service_time: f64) -> Option<f64> {
     mg1_wait(arrival_rate, service_time, service_time * service_time)
 }
 
+/// Returns the mean time in system of M/G/1 whose server is shared equally by all jobs, or given to
+/// the latest one preemptively (its work resumed later) [time units]; `None` unless λ·`mean` < 1.
+///
+/// E\[S\]/(1 − ρ) whatever the distribution of the service time is: both disciplines are symmetric, and
+/// their queue lengths those of M/M/1 (L. Kleinrock, "Queueing Systems, Volume II", 1976, ch. 4;
+/// F. P. Kelly, "Reversibility and Stochastic Networks", 1979, ch. 3).
+///
+/// ```
+/// use balancelab::theory::mg1_ps_sojourn;
+/// assert_eq!(mg1_ps_sojourn(0.25, 2.0), Some(4.0));
+/// assert_eq!(mg1_ps_sojourn(0.5, 2.0), None);
+/// ```
+pub fn mg1_ps_sojourn(arrival_rate: f64, mean: f64) -> Option<f64> {
+    let load = stable_load(arrival_rate * mean, 1.0)?;
+    (mean > 0.0).then(|| mean / (1.0 - load))
+}
+
 /// Returns the mean time in system of E_k/M/1 [time units]; `None` unless λ < μ and k ≥ 1.
 ///
 /// An interarrival time is the sum of k = `phases` exponentials of rate kλ, so that `arrival_rate` is λ. Round robin
@@ -295,6 +312,7 @@ mod tests {
             assert_eq!(mmc_wait(arrival_rate, 0.5, 2), None);
             assert_eq!(mg1_wait(arrival_rate, 1.0, 2.0), None);
             assert_eq!(md1_wait(arrival_rate, 1.0), None);
+            assert_eq!(mg1_ps_sojourn(arrival_rate, 1.0), None);
             assert_eq!(ekm1_sojourn(2, arrival_rate, 1.0), None);
         }
     }
@@ -305,6 +323,7 @@ mod tests {
             assert_eq!(stable_load(0.5, bad), None);
             assert_eq!(mm1_sojourn(0.5, bad), None);
             assert_eq!(mg1_wait(0.5, bad, 2.0), None);
+            assert_eq!(mg1_ps_sojourn(0.5, bad), None);
         }
         assert_eq!(stable_load(-0.5, 1.0), None);
         assert_eq!(erlang_c(0, 0.0), None);
@@ -337,6 +356,7 @@ mod tests {
             assert_near(mmc_wait(load, 1.0, 1).unwrap() / wait, 1.0, 1e-12);
             assert_near(mg1_wait(load, 1.0, 2.0).unwrap() / wait, 1.0, 1e-12);
             assert_near(md1_wait(load, 1.0).unwrap() / wait, 0.5, 1e-12);
+            assert_eq!(mg1_ps_sojourn(load, 1.0), mm1_sojourn(load, 1.0));
             assert_near(mm1_number(load, 1.0).unwrap() / load, wait + 1.0, 1e-12 * (wait + 1.0));
         }
     }

@@ -26,6 +26,7 @@ mod supermarket;
 mod sweeps;
 mod theory;
 mod theory_column;
+mod transients;
 mod unfinished;
 mod verify;
 mod warmup;

@@ -132,6 +132,8 @@ fn full_servers_refuse_what_the_loss_router_refuses() {
         load: None,
         service,
         length: Length::Time(horizon),
+        start: 0,
+        snapshots: 0,
         warmup,
         max_arrivals: 1 << 40,
     });
@@ -339,7 +341,7 @@ fn other_disciplines_agree_with_theory() {
             service: {{uniform: {{low: 0, high: 2}}}}"
             ),
             "[random]",
-            14,
+            12,
         ),
         // Nobody is interrupted and sizes aren't looked at, so the mean wait is that of M/G/1.
         (
@@ -477,27 +479,79 @@ fn a_trace_is_followed_to_its_end() {
     assert_eq!(columns("results/t", names)[..2], [2.0, 1.75]);
 }
 
-/// Servers that fail: the rest of the time they serve, and turns of the others are as before.
+/// Servers that fail: what is left to serve, and whose turn it is.
 #[test]
 fn shares_return_to_the_weights_after_an_outage() {
-    let mean = |model: &str, column: &str| {
-        let experiment = experiment(&format!(
-            "{{name: t, seed: 5, replications: 40, policies: [random], model: {{supermarket: {{
-            servers: 1, interarrival: {{exponential: 2}}, service: {{exponential: 1}},
-            warmup: 500, horizon: 30_000, {model}}}}}}}"
-        ));
-        let at = experiment.columns.iter().position(|name| name == column).unwrap();
-        let mut all = Moments::default();
-        for replication in 0..40 {
-            all.push(Case::new(&experiment, 0).unwrap().replicate(replication).unwrap()[at]);
-        }
-        (all.mean().unwrap(), all.se().unwrap())
-    };
+    let failing = "{name: t, seed: 5, policies: [random], replications: 1, model: {supermarket: {
+        servers: 1, interarrival: {exponential: 2}, service: {exponential: 1}, warmup: 500,
+        horizon: 30_000, failures: {mtbf: 40, mttr: 10}}}}";
+    let failing = experiment(failing);
+    let at = failing.columns.iter().position(|name| name == "jobs_per_server").unwrap();
+    let mut jobs = Moments::default();
+    for replication in 0..40 {
+        jobs.push(Case::new(&failing, 0).unwrap().replicate(replication).unwrap()[at]);
+    }
     // M/M/1 with breakdowns at any time (I. Mitrani, B. Avi-Itzhak 1968): with failures at rate f,
     // repairs at rate r, L = rho/(A - rho) (1 + f mu/(f + r)^2), A = r/(f + r).
     let (f, r, rho) = (1.0 / 40.0, 1.0 / 10.0, 0.5);
     let up = r / (f + r);
     let expected = rho / (up - rho) * (1.0 + f / ((f + r) * (f + r)));
-    let (jobs, error) = mean("failures: {mtbf: 40, mttr: 10}", "jobs_per_server");
-    assert!(((jobs - expected) / error).abs() < 4.0, "{jobs} ± {error}, not {expected}");
+    let z = (jobs.mean().unwrap() - expected) / jobs.se().unwrap();
+    assert!(z.abs() < 4.0, "{:?}, not {expected}", jobs.mean());
+
+    // Jobs come at 1, 2, …; weights 5, 1 and 1. In turns of 7 they are shared as the weights say,
+    // while server 0 is down between the others, and afterwards as before.
+    let shares = |policy: &str, from: f64, to: f64| {
+        let row = row(&format!(
+            "{{name: t, policies: [{policy}], replications: 1, model: {{supermarket: {{
+            servers: 3, interarrival: {{deterministic: 1}}, service: {{deterministic: 0.5}},
+            outages: [{{server: 0, from: 700, to: 1400}}], warmup: {from}, horizon: {to}}}}}}}"
+        ));
+        [0, 1, 2].map(|k| row(&format!("server_share_pct_{k}")))
+    };
+    for style in ["smooth", "interleaved"] {
+        let policy = format!("weighted_round_robin: {{weights: [5, 1, 1], style: {style}}}");
+        let near = |shares: [f64; 3], weights: [f64; 3]| {
+            for (share, weight) in shares.iter().zip(weights) {
+                assert!(
+                    (share - 100.0 * weight / 7.0).abs() < 1.0,
+                    "{style} {shares:?} {weights:?}"
+                );
+            }
+        };
+        near(shares(&policy, 0.0, 699.5), [5.0, 1.0, 1.0]);
+        near(shares(&policy, 699.5, 1399.5), [0.0, 3.5, 3.5]);
+        near(shares(&policy, 1400.5, 2100.5), [5.0, 1.0, 1.0]);
+    }
+    for policy in ["round_robin", "random", "jsq", "sq", "jiq", "least_work", "trigger"] {
+        assert_eq!(shares(policy, 699.5, 1399.5)[0], 0.0, "{policy}");
+        assert!(shares(policy, 1400.5, 2100.5).iter().sum::<f64>() > 99.9, "{policy}");
+    }
+}
+
+/// Of a server that reports what it can, who sends jobs where: also if it fails, on many servers.
+#[test]
+fn policies_run_on_servers_that_fail() {
+    let spec = "{name: t, seed: 5, replications: 1, policies: [random, round_robin, sq, jsq, jiq,
+        jiq: {label: r, report: random}, jiq: {label: s, report: sq}, idle_first,
+        below_threshold: {threshold: 2}, least_work,
+        jsq: {label: old, information: {age: 3, update: periodic}}],
+        model: {supermarket: {servers: 20, dispatchers: 2, interarrival: {exponential: 1}, load: 0.5,
+        discipline: {values: [fcfs, ps, lifo]}, service: {exponential: 1}, arrivals: 30_000,
+        failures: {mtbf: 30, mttr: 3}}}}";
+    let experiment = experiment(spec);
+    let at = experiment.columns.iter().position(|name| name == "sojourn_time").unwrap();
+    let mut random = f64::NAN;
+    for point in 0..experiment.points() {
+        let sojourn = Case::new(&experiment, point).unwrap().replicate(0).unwrap()[at];
+        let label = &experiment.labels[experiment.design.point(point).policy];
+        if label == "random" {
+            random = sojourn;
+        }
+        // Whoever looks does better than who doesn't, or than who goes by what is old.
+        assert!(
+            sojourn > 0.9 && (sojourn < random || label == "random" || label == "old"),
+            "{label}"
+        );
+    }
 }

@@ -1,8 +1,8 @@
 //! What theory says of a loss router, where it says something.
 
 use super::{LossRouter, Redirect, SYSTEM};
-use crate::model::Warmup;
 use crate::model::values::Values;
+use crate::model::{Shape, Warmup};
 use crate::policy::Policy;
 use crate::rng::Distribution;
 use crate::theory::{LossNetwork, LossPolicy, LossRedirect, erlang_b};
@@ -18,7 +18,7 @@ pub const THEORY: &str = "arrivals with exponential interarrival times; refusals
 impl LossRouter {
     /// Returns a theoretical value per column, nothing where there is none.
     pub(in crate::model) fn theory(&self, policy: &Policy) -> Vec<Option<f64>> {
-        let mut values = Values::new(&SYSTEM, self.channels.len());
+        let mut values = Values::new(&SYSTEM, Shape { servers: self.channels.len(), snapshots: 0 });
         let Distribution::Exponential { mean: interarrival } = self.interarrival else {
             return values.columns();
         };

@@ -6,8 +6,9 @@
 
 use super::servers::Servers;
 use super::traffic::{Batches, Jobs, Process, Renewal};
+use super::transient::Snapshots;
 use super::view::{View, any_router, needs_more};
-use super::{LEVELS, Length, QUANTILES, Supermarket};
+use super::{LEVELS, Length, QUANTILES, SHOWN, Supermarket};
 use crate::model::Warmup;
 use crate::policy::{Outcome, Policy, Router, with_router};
 use crate::rng::{Invalid, Pcg32, Role, Sampler, StreamKey};
@@ -192,6 +193,12 @@ impl Compiled {
         mut note: Option<impl FnMut(u64)>,
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let mut routing_stream = streams.stream(Role::Routing);
+        for server in 0..servers.servers() {
+            for _ in 0..self.model.start {
+                servers.place(server, jobs.size());
+            }
+        }
+        let mut snapshots = Snapshots::new(self.model.snapshot_times());
         let mut rows = Vec::with_capacity(edges.len() - 1);
         let mut counts = Counts::new(self.model.service.mean());
         let mut passed = 0;
@@ -209,8 +216,11 @@ impl Compiled {
             while now > edge.time || arrivals >= edge.arrivals {
                 // A period that ends by arrivals ends with the last of them.
                 let end = if now > edge.time { edge.time } else { before };
-                look_by(end, &mut look, &mut router, &mut servers, &mut counts);
-                servers.advance(end, &mut |wait, sojourn| counts.take(wait, sojourn));
+                let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
+                snapshots.take(end.min(look), &mut servers, leave);
+                look_by(end, &mut look, &mut router, &mut servers, leave);
+                snapshots.take(end, &mut servers, leave);
+                servers.advance(end, leave);
                 if passed > 0 {
                     let occupancy = servers.occupancy(start, end)?;
                     rows.push(self.row(&counts, &occupancy, &router, start)?);
@@ -222,15 +232,18 @@ impl Compiled {
                 passed += 1;
                 match edges.get(passed) {
                     Some(&next) => edge = next,
-                    None => return Ok(rows),
+                    None => return Ok(snapshots.beside(rows)),
                 }
             }
             if arrivals == self.model.max_arrivals {
                 return Err(Failure::TooManyArrivals { cap: self.model.max_arrivals });
             }
             arrivals += 1;
-            look_by(now, &mut look, &mut router, &mut servers, &mut counts);
-            servers.advance(now, &mut |wait, sojourn| counts.take(wait, sojourn));
+            let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
+            snapshots.take(now.min(look), &mut servers, leave);
+            look_by(now, &mut look, &mut router, &mut servers, leave);
+            snapshots.take(now, &mut servers, leave);
+            servers.advance(now, leave);
             if let Some(note) = &mut note {
                 note(servers.all_jobs());
             }
@@ -279,7 +292,11 @@ impl Compiled {
         row.extend(counts.quantiles()?);
         row.push(jobs);
         row.extend((1..=LEVELS).map(|level| occupancy.levels.iter().skip(level).sum::<f64>()));
-        row.extend([mean, spread, router.messages() as f64 / arrivals, start]);
+        row.extend([mean, spread]);
+        if occupancy.accepted.len() <= SHOWN {
+            row.extend(occupancy.accepted.iter().map(|&own| 100.0 * own as f64 / arrivals));
+        }
+        row.extend([router.messages() as f64 / arrivals, start]);
         Ok(row)
     }
 }
@@ -323,10 +340,10 @@ fn look_by<S: Servers>(
     look: &mut f64,
     router: &mut impl for<'s> Router<View<'s, S>>,
     servers: &mut S,
-    counts: &mut Counts,
+    leave: &mut impl FnMut(f64, f64),
 ) {
     if *look <= time.min(f64::MAX) {
-        servers.advance(*look, &mut |wait, sojourn| counts.take(wait, sojourn));
+        servers.advance(*look, leave);
         // No job comes with it.
         router.look(*look, &mut View { servers, size: f64::NAN });
         *look = f64::INFINITY;

@@ -12,6 +12,13 @@ pub(super) trait Servers: Loads {
     fn advance(&mut self, now: f64, leave: &mut impl FnMut(f64, f64));
     /// Takes a job in that comes now, if there is room; returns whether there is.
     fn accept(&mut self, server: usize, size: f64, leave: &mut impl FnMut(f64, f64)) -> bool;
+    /// Gives a server a job at time 0 that has been there before, and whose times nobody is told.
+    fn place(&mut self, server: usize, size: f64);
+    /// Lets pass what has to be past for [`Servers::jobs_at`] this time.
+    fn look(&mut self, _time: f64, _leave: &mut impl FnMut(f64, f64)) {}
+    /// Returns the number of jobs in a server at a time that was let pass, before the next event; it
+    /// changes nothing.
+    fn jobs_at(&self, server: usize, time: f64) -> u32;
     /// Returns whether a server has failed and isn't repaired yet.
     fn is_down(&self, _: usize) -> bool {
         false
@@ -46,6 +53,14 @@ impl Servers for Queues {
         service.is_some()
     }
 
+    fn place(&mut self, server: usize, size: f64) {
+        Queues::accept(self, server, size);
+    }
+
+    fn jobs_at(&self, server: usize, time: f64) -> u32 {
+        Queues::jobs_at(self, server, time)
+    }
+
     fn emptied(&mut self, to: &mut Vec<usize>) {
         to.extend(Queues::emptied(self));
     }
@@ -70,6 +85,18 @@ impl Servers for Stations {
 
     fn accept(&mut self, server: usize, size: f64, _: &mut impl FnMut(f64, f64)) -> bool {
         Stations::accept(self, server, size)
+    }
+
+    fn place(&mut self, server: usize, size: f64) {
+        Stations::place(self, server, size);
+    }
+
+    fn look(&mut self, time: f64, leave: &mut impl FnMut(f64, f64)) {
+        Stations::advance(self, time, leave);
+    }
+
+    fn jobs_at(&self, server: usize, _: f64) -> u32 {
+        self.jobs(server)
     }
 
     fn is_down(&self, server: usize) -> bool {

@@ -1,8 +1,9 @@
 //! What theory says of a supermarket, where it says something.
 
+use super::transient::choices;
 use super::{Arrivals, LEVELS, Length, QUANTILES, SYSTEM, Supermarket};
-use crate::model::Warmup;
 use crate::model::values::Values;
+use crate::model::{Shape, Warmup};
 use crate::policy::{Load, Policy, Sq, Tie};
 use crate::rng::Distribution;
 use crate::sim::Discipline;
@@ -15,7 +16,8 @@ use crate::theory::{
 pub const THEORY: &str = "messages_per_job of sq without memory and of jsq; and, with exponential \
     interarrival times, one job at a time and no outages (under ps and lifo numbers of jobs and mean times alone, \
     under ps of random and coin with any service): random (and sq of one choice) and coin (each server a queue of its own, M/M/c or M/M/c/K with \
-    exponential service, mean times of M/G/1 with any other and one channel); and, with exponential \
+    exponential service, mean times of M/G/1 with any other and one channel); queue_ge_at of random (and sq of one choice) with \
+    exponential service, one channel, equal speeds and no capacity (M/M/1 at a time); and, with exponential \
     service and one channel too: round_robin of one dispatcher without capacity and with equal speeds (E_N/M/1); sq, \
     jsq and jiq with equal speeds, exactly for two or three servers (the Markov chain of queue \
     lengths, if it has at most 10 000 states) and else, for sq without capacity, by the mean field and its correction of order \
@@ -32,11 +34,10 @@ impl Supermarket {
     /// Returns a theoretical value per column, nothing where there is none.
     pub(in crate::model) fn theory(&self, policy: &Policy) -> Vec<Option<f64>> {
         let servers = self.speeds.len();
-        let mut values = Values::new(&SYSTEM, servers);
-        let fails = !self.outages.is_empty() || self.breakdowns.is_some();
+        let mut values = Values::new(&SYSTEM, Shape { servers, snapshots: self.snapshots });
         match policy {
             // A job may have to be sent again.
-            _ if fails => {}
+            _ if self.fails() => {}
             Policy::Sq(Sq { d, memory: 0, beta, .. }) => {
                 values.set("messages_per_job", 0, 2.0 * f64::from(*d) * beta);
             }
@@ -54,9 +55,10 @@ impl Supermarket {
                 values.set("arrivals", 0, (to - from) * rate);
                 values.set("counted_from", 0, from);
             }
-            if !fails {
+            if !self.fails() {
                 self.long_run(policy, rate, &mut values);
                 self.under_discipline(&mut values);
+                self.on_the_way(policy, &mut values);
             }
         }
         values.columns()
@@ -77,6 +79,11 @@ impl Supermarket {
         if let Some(shares) = shares {
             // Under processor sharing numbers of jobs depend on the mean of their sizes alone
             // (L. Kleinrock 1976, sec. 4.4; F. P. Kelly 1979, sec. 3.3).
+            if self.capacity.is_none() {
+                for (server, share) in shares.iter().enumerate() {
+                    values.set("server_share_pct", server, 100.0 * share);
+                }
+            }
             match exponential || self.discipline == Discipline::Ps {
                 true => self.split_exponential(&shares, rate, values),
                 false => self.split_general(&shares, rate, values),
@@ -88,6 +95,20 @@ impl Supermarket {
                 _ => self.exchangeable(policy, rate, values),
             };
         }
+    }
+
+    /// Sets what holds at the snapshots. Under one choice servers are queues of their own, so that
+    /// the mean field is exact; else it is off by the order of 1/servers, and has no place here.
+    fn on_the_way(&self, policy: &Policy, values: &mut Values) -> Option<()> {
+        let exact = choices(policy)? == 1;
+        let states = exact.then(|| self.mean_field_at_snapshots(policy))??;
+        for (at, levels) in states.iter().enumerate() {
+            for level in 0..LEVELS {
+                let share = levels.get(level).copied().unwrap_or(0.0);
+                values.set("queue_ge_at", at * LEVELS + level, share);
+            }
+        }
+        Some(())
     }
 
     /// Takes back what was set for jobs served first come, first served, and doesn't hold for others.

@@ -82,6 +82,8 @@ pub(super) trait Jobs {
     /// Returns when the next one comes, after one at `now` or after the beginning at 0 [time units],
     /// and its size; after the last one never.
     fn next(&mut self, now: f64) -> (f64, f64);
+    /// Returns the size of a job that is there at the start.
+    fn size(&mut self) -> f64;
 }
 
 /// Independent times between arrivals, and sizes.
@@ -108,6 +110,10 @@ impl Jobs for Renewal<'_> {
     #[inline(always)]
     fn next(&mut self, now: f64) -> (f64, f64) {
         (now + self.gaps.draw() * self.stretch, self.sizes.draw())
+    }
+
+    fn size(&mut self) -> f64 {
+        self.sizes.draw()
     }
 }
 
@@ -223,5 +229,9 @@ impl Jobs for Batches<'_> {
         }
         self.more -= 1;
         (time, self.service.draw(&mut self.sizes))
+    }
+
+    fn size(&mut self) -> f64 {
+        self.service.draw(&mut self.sizes)
     }
 }

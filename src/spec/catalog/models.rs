@@ -198,7 +198,7 @@ const SUPERMARKET: Kind = Kind {
             takes: POSITIVE,
             default: Default::Absent,
             unit: "time",
-            about: "end of a replication, which starts empty at 0; either this or `arrivals`",
+            about: "end of a replication, which starts at 0; either this or `arrivals`",
         },
         Field {
             name: "arrivals",
@@ -215,6 +215,23 @@ const SUPERMARKET: Kind = Kind {
             about: "what isn't counted at the start: up to a time, up to an arrival \
                     ({arrivals: 1000}), or up to where MSER-5 finds that the number of jobs has \
                     settled (auto)",
+        },
+        Field {
+            name: "start",
+            takes: Takes::Integer { min: 0, max: 1_000_000 },
+            default: Default::Integer(0),
+            unit: "jobs",
+            about: "jobs in each server at time 0, of sizes drawn before those of all arrivals; they \
+                    are in the queues, but neither among the arrivals nor in the times of jobs",
+        },
+        Field {
+            name: "snapshots",
+            takes: Takes::Integer { min: 1, max: 1000 },
+            default: Default::Absent,
+            unit: "instants",
+            about: "n instants k·horizon/n, k = 1, …, n, at which the share of servers with at least \
+                    so many jobs is measured, whatever the warm-up is: departures at that very time \
+                    have happened, arrivals haven't; none where left out",
         },
         Field {
             name: "max_arrivals",

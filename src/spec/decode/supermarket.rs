@@ -31,6 +31,7 @@ pub(super) fn decode(section: &Section) -> Option<Supermarket> {
     let horizon = section.number("horizon").map(Length::Time);
     let length = section.integer("arrivals").map(Length::Arrivals).or(horizon);
     let warmup = warmup(section);
+    let (start, snapshots) = (section.integer("start"), section.integer("snapshots"));
     let max_arrivals = section.integer("max_arrivals");
     let (interarrival, service) = traffic?;
     let length = match &interarrival {
@@ -50,6 +51,8 @@ pub(super) fn decode(section: &Section) -> Option<Supermarket> {
         load,
         service,
         length: length?,
+        start: start? as u32,
+        snapshots: snapshots.unwrap_or(0) as u32,
         warmup: warmup?,
         max_arrivals: max_arrivals?,
     })
