@@ -69,8 +69,9 @@ impl Compiled {
             Warmup::Auto => {
                 // Jobs in all servers, as arrivals find them.
                 let mut jobs = Vec::new();
-                let note = |all: u64| jobs.push(all as f64);
-                self.run(policy, streams, &[Edge { time: 0.0, arrivals: 0 }, end], Some(note))?;
+                let mut note = |all: u64| jobs.push(all as f64);
+                let edges = [Edge { time: 0.0, arrivals: 0 }, end];
+                self.run(policy, streams, &edges, Some(&mut note))?;
                 let cut = mser(&jobs, BATCH).map_or(0, |cut| cut.dropped);
                 Edge { time: f64::INFINITY, arrivals: cut as u64 }
             }
@@ -102,7 +103,7 @@ impl Compiled {
                 edges.extend(parts.map(edge));
             }
         }
-        self.run(policy, streams, &edges, None::<fn(u64)>)
+        self.run(policy, streams, &edges, None)
     }
 
     /// Returns a replication's jobs.
@@ -113,7 +114,7 @@ impl Compiled {
     /// Returns the time of the `n`th arrival of a replication, or 0 for n = 0.
     fn time_of_arrival(&self, n: u64, streams: &StreamKey) -> f64 {
         let mut jobs = self.jobs(streams);
-        (0..n).fold(0.0, |now, _| jobs.next(now).0)
+        (0..n).fold(0.0, |now, _| jobs.next(now))
     }
 
     /// Returns the number of arrivals of a replication up to a time.
@@ -121,7 +122,7 @@ impl Compiled {
         let mut jobs = self.jobs(streams);
         let (mut time, mut arrivals) = (0.0, 0);
         while arrivals <= self.model.max_arrivals {
-            time = jobs.next(time).0;
+            time = jobs.next(time);
             if time > end {
                 break;
             }
@@ -135,7 +136,7 @@ impl Compiled {
         policy: &Policy,
         streams: &StreamKey,
         edges: &[Edge],
-        note: Option<impl FnMut(u64)>,
+        note: Option<&mut dyn FnMut(u64)>,
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let model = &self.model;
         let count = model.speeds.len();
@@ -190,7 +191,7 @@ impl Compiled {
         mut servers: S,
         mut router: R,
         (streams, edges): (&StreamKey, &[Edge]),
-        mut note: Option<impl FnMut(u64)>,
+        mut note: Option<&mut dyn FnMut(u64)>,
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let mut routing_stream = streams.stream(Role::Routing);
         for server in 0..servers.servers() {
@@ -207,7 +208,7 @@ impl Compiled {
         // Arrivals in all.
         let mut arrivals = 0_u64;
         loop {
-            let (time, size) = jobs.next(now);
+            let time = jobs.next(now);
             // NaN fails too.
             audit(time >= now, || format!("the clock went from {now} to {time}"))?;
             before = if arrivals == 0 { before } else { now };
@@ -217,17 +218,17 @@ impl Compiled {
                 // A period that ends by arrivals ends with the last of them.
                 let end = if now > edge.time { edge.time } else { before };
                 let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
-                snapshots.take(end.min(look), &mut servers, leave);
-                look_by(end, &mut look, &mut router, &mut servers, leave);
+                look_by(end, &mut look, &mut router, &mut servers, &mut snapshots, leave);
                 snapshots.take(end, &mut servers, leave);
                 servers.advance(end, leave);
                 if passed > 0 {
                     let occupancy = servers.occupancy(start, end)?;
-                    rows.push(self.row(&counts, &occupancy, &router, start)?);
+                    let came = arrivals - counts.came_before;
+                    rows.push(self.row(&counts, &occupancy, &router, (start, came))?);
                 }
                 servers.restart(end);
                 router.restart();
-                counts.restart();
+                counts.restart(arrivals);
                 start = end;
                 passed += 1;
                 match edges.get(passed) {
@@ -240,13 +241,13 @@ impl Compiled {
             }
             arrivals += 1;
             let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
-            snapshots.take(now.min(look), &mut servers, leave);
-            look_by(now, &mut look, &mut router, &mut servers, leave);
+            look_by(now, &mut look, &mut router, &mut servers, &mut snapshots, leave);
             snapshots.take(now, &mut servers, leave);
             servers.advance(now, leave);
             if let Some(note) = &mut note {
                 note(servers.all_jobs());
             }
+            let size = jobs.size();
             let mut view = View { servers: &mut servers, size };
             let mut server = router.route(now, &mut view, &mut routing_stream);
             if view.servers.is_down(server) {
@@ -254,10 +255,7 @@ impl Compiled {
             }
             let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
             let outcome = match servers.accept(server, size, leave) {
-                true => {
-                    counts.accepted += 1;
-                    Outcome::Accepted
-                }
+                true => Outcome::Accepted,
                 false => {
                     counts.refused += 1;
                     Outcome::Refused
@@ -273,12 +271,14 @@ impl Compiled {
         counts: &Counts,
         occupancy: &Occupancy,
         router: &impl for<'s> Router<View<'s, S>>,
-        start: f64,
+        (start, came): (f64, u64),
     ) -> Result<Vec<f64>, Failure> {
-        let &Counts { accepted, refused, .. } = counts;
+        let refused = counts.refused;
         let taken: u64 = occupancy.accepted.iter().sum();
-        audit(taken == accepted, || format!("servers took {taken} jobs in, not {accepted}"))?;
-        let arrivals = (accepted + refused) as f64;
+        audit(taken + refused == came, || {
+            format!("{came} jobs came, servers took {taken} in, and {refused} were refused")
+        })?;
+        let arrivals = came as f64;
         let servers = occupancy.utilisation.len() as f64;
         let mean = occupancy.utilisation.iter().sum::<f64>() / servers;
         let squares = occupancy.utilisation.iter().map(|own| (own - mean).powi(2));
@@ -340,9 +340,11 @@ fn look_by<S: Servers>(
     look: &mut f64,
     router: &mut impl for<'s> Router<View<'s, S>>,
     servers: &mut S,
+    snapshots: &mut Snapshots,
     leave: &mut impl FnMut(f64, f64),
 ) {
     if *look <= time.min(f64::MAX) {
+        snapshots.take(*look, servers, leave);
         servers.advance(*look, leave);
         // No job comes with it.
         router.look(*look, &mut View { servers, size: f64::NAN });
@@ -352,7 +354,8 @@ fn look_by<S: Servers>(
 
 /// Counts of a period.
 struct Counts {
-    accepted: u64,
+    /// Jobs that came before it.
+    came_before: u64,
     refused: u64,
     /// Jobs whose times are known.
     left: u64,
@@ -371,11 +374,11 @@ impl Counts {
     fn new(service: f64) -> Counts {
         let (sojourns, waits, bins) = Default::default();
         let units = UNITS / service;
-        Counts { accepted: 0, refused: 0, left: 0, sojourns, waits, bins, units }
+        Counts { came_before: 0, refused: 0, left: 0, sojourns, waits, bins, units }
     }
 
-    fn restart(&mut self) {
-        (self.accepted, self.refused, self.left) = (0, 0, 0);
+    fn restart(&mut self, came_before: u64) {
+        (self.came_before, self.refused, self.left) = (came_before, 0, 0);
         (self.sojourns, self.waits) = Default::default();
         self.bins.clear();
     }

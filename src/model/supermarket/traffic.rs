@@ -79,10 +79,11 @@ pub fn is_count(distribution: &Distribution) -> bool {
 
 /// Jobs, one after another.
 pub(super) trait Jobs {
-    /// Returns when the next one comes, after one at `now` or after the beginning at 0 [time units],
-    /// and its size; after the last one never.
-    fn next(&mut self, now: f64) -> (f64, f64);
-    /// Returns the size of a job that is there at the start.
+    /// Returns when the next one comes, after one at `now` or after the beginning at 0 [time units];
+    /// after the last one never.
+    fn next(&mut self, now: f64) -> f64;
+    /// Returns the size of the one that came, or before the first that of one that is there at the
+    /// start.
     fn size(&mut self) -> f64;
 }
 
@@ -108,10 +109,11 @@ impl<'a> Renewal<'a> {
 
 impl Jobs for Renewal<'_> {
     #[inline(always)]
-    fn next(&mut self, now: f64) -> (f64, f64) {
-        (now + self.gaps.draw() * self.stretch, self.sizes.draw())
+    fn next(&mut self, now: f64) -> f64 {
+        now + self.gaps.draw() * self.stretch
     }
 
+    #[inline(always)]
     fn size(&mut self) -> f64 {
         self.sizes.draw()
     }
@@ -216,11 +218,11 @@ fn exponential(mean: f64, stream: &mut Pcg32) -> f64 {
 }
 
 impl Jobs for Batches<'_> {
-    fn next(&mut self, now: f64) -> (f64, f64) {
+    fn next(&mut self, now: f64) -> f64 {
         if let Process::Trace(trace) = self.process {
-            let job = trace.times.get(self.done).zip(trace.sizes.get(self.done));
             self.done += 1;
-            return job.map_or((f64::INFINITY, 0.0), |(time, &size)| (time * self.stretch, size));
+            let time = trace.times.get(self.done - 1);
+            return time.map_or(f64::INFINITY, |time| time * self.stretch);
         }
         let mut time = now;
         if self.more == 0 {
@@ -228,10 +230,15 @@ impl Jobs for Batches<'_> {
             self.more = self.batch.map_or(1, |batch| batch.draw(&mut self.arrivals) as u64).max(1);
         }
         self.more -= 1;
-        (time, self.service.draw(&mut self.sizes))
+        time
     }
 
     fn size(&mut self) -> f64 {
-        self.service.draw(&mut self.sizes)
+        match self.process {
+            Process::Trace(trace) if self.done > 0 => {
+                trace.sizes.get(self.done - 1).copied().unwrap_or(0.0)
+            }
+            _ => self.service.draw(&mut self.sizes),
+        }
     }
 }
