@@ -73,10 +73,11 @@ pub trait Router<S: ?Sized> {
     /// Takes note of what became of the request sent to `attempted`.
     fn learn(&mut self, attempted: usize, outcome: Outcome);
     /// Returns when it looks at the system last before a request that comes at `now`, or at that very
-    /// moment; infinity, if it doesn't since the request before. Asked once for each request, in order;
+    /// moment; nothing, if it doesn't since the request before. Asked once for each request, in order;
     /// draws only from `routing`.
-    fn looks_before(&mut self, _now: f64, _routing: &mut Pcg32) -> f64 {
-        f64::INFINITY
+    #[inline(always)]
+    fn looks_before(&mut self, _now: f64, _routing: &mut Pcg32) -> Option<f64> {
+        None
     }
     /// Looks at the system, which is as it is at `now`, without a request.
     fn look(&mut self, _now: f64, _system: &mut S) {}
@@ -109,7 +110,7 @@ impl<S: ?Sized, R: Router<S> + ?Sized> Router<S> for Box<R> {
     fn learn(&mut self, attempted: usize, outcome: Outcome) {
         (**self).learn(attempted, outcome);
     }
-    fn looks_before(&mut self, now: f64, routing: &mut Pcg32) -> f64 {
+    fn looks_before(&mut self, now: f64, routing: &mut Pcg32) -> Option<f64> {
         (**self).looks_before(now, routing)
     }
     fn look(&mut self, now: f64, system: &mut S) {

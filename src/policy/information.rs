@@ -75,13 +75,13 @@ impl<S: Loads + ?Sized, R: Router<Board>> Router<S> for InformedRouter<R> {
     /// of the age. If they are a Poisson process, it is an exponential time ago (the process looks the
     /// same backwards), and if that is before the last request there was none since: one draw a
     /// request, however many updates.
-    fn looks_before(&mut self, now: f64, routing: &mut Pcg32) -> f64 {
+    fn looks_before(&mut self, now: f64, routing: &mut Pcg32) -> Option<f64> {
         let (time, since) = match self.update {
             Update::Periodic => (((now / self.age).floor() * self.age).min(now), self.updated),
             Update::Exponential => (now - Exponential { mean: self.age }.draw(routing), self.last),
         };
         self.last = now;
-        if time > since { time } else { f64::INFINITY }
+        (time > since).then_some(time)
     }
 
     fn look(&mut self, now: f64, system: &mut S) {
@@ -120,13 +120,16 @@ mod tests {
         let mut router = jsq(1.5, Update::Periodic);
         let mut random = Pcg32::new(5, 8);
         let mut system = Fixed(vec![3.0, 2.0, 4.0]);
-        let none = f64::INFINITY;
-        for (now, look, server) in
-            [(1.0, none, 0), (1.4, none, 0), (1.5, 1.5, 1), (2.9, none, 1), (9.5, 9.0, 1)]
-        {
+        for (now, look, server) in [
+            (1.0, None, 0),
+            (1.4, None, 0),
+            (1.5, Some(1.5), 1),
+            (2.9, None, 1),
+            (9.5, Some(9.0), 1),
+        ] {
             let at = Router::<Fixed>::looks_before(&mut router, now, &mut random);
             assert_eq!(at, look);
-            if at < none {
+            if let Some(at) = at {
                 router.look(at, &mut system);
             }
             assert_eq!(router.route(now, &mut system, &mut random), server);
@@ -148,7 +151,7 @@ mod tests {
         for request in 1..=requests {
             let now = f64::from(request) * gap;
             let at = Router::<Fixed>::looks_before(&mut router, now, &mut random);
-            if at < f64::INFINITY {
+            if let Some(at) = at {
                 assert!(at > now - gap && at <= now);
                 (looks, ages) = (looks + 1.0, ages + now - at);
             }

@@ -166,12 +166,6 @@ impl Queues {
         self.queues.is_empty()
     }
 
-    /// Returns the time of the last look.
-    #[inline(always)]
-    pub fn now(&self) -> f64 {
-        self.now
-    }
-
     /// Moves the clock on, never back.
     #[inline]
     pub fn advance(&mut self, now: f64) {

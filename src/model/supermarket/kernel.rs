@@ -254,7 +254,7 @@ impl Compiled {
                 server = send_again(server, now, view, &mut router, &mut routing_stream);
             }
             let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
-            let outcome = match servers.accept(server, size, leave) {
+            let outcome = match servers.accept(now, server, size, leave) {
                 true => Outcome::Accepted,
                 false => {
                     counts.refused += 1;
@@ -337,18 +337,17 @@ fn asks<S>(router: &impl Router<S>) -> (bool, bool) {
 #[inline(always)]
 fn look_by<S: Servers>(
     time: f64,
-    look: &mut f64,
+    look: &mut Option<f64>,
     router: &mut impl for<'s> Router<View<'s, S>>,
     servers: &mut S,
     snapshots: &mut Snapshots,
     leave: &mut impl FnMut(f64, f64),
 ) {
-    if *look <= time.min(f64::MAX) {
-        snapshots.take(*look, servers, leave);
-        servers.advance(*look, leave);
+    if let Some(at) = look.take_if(|at| *at <= time) {
+        snapshots.take(at, servers, leave);
+        servers.advance(at, leave);
         // No job comes with it.
-        router.look(*look, &mut View { servers, size: f64::NAN });
-        *look = f64::INFINITY;
+        router.look(at, &mut View { servers, size: f64::NAN });
     }
 }
 

@@ -11,7 +11,13 @@ pub(super) trait Servers: Loads {
     /// first served, and else when it leaves.
     fn advance(&mut self, now: f64, leave: &mut impl FnMut(f64, f64));
     /// Takes a job in that comes now, if there is room; returns whether there is.
-    fn accept(&mut self, server: usize, size: f64, leave: &mut impl FnMut(f64, f64)) -> bool;
+    fn accept(
+        &mut self,
+        now: f64,
+        server: usize,
+        size: f64,
+        leave: &mut impl FnMut(f64, f64),
+    ) -> bool;
     /// Gives a server a job at time 0 that has been there before, and whose times nobody is told.
     fn place(&mut self, server: usize, size: f64);
     /// Lets pass what has to be past for [`Servers::jobs_at`] this time.
@@ -44,8 +50,13 @@ impl Servers for Queues {
     }
 
     #[inline(always)]
-    fn accept(&mut self, server: usize, size: f64, leave: &mut impl FnMut(f64, f64)) -> bool {
-        let now = self.now();
+    fn accept(
+        &mut self,
+        now: f64,
+        server: usize,
+        size: f64,
+        leave: &mut impl FnMut(f64, f64),
+    ) -> bool {
         let service = Queues::accept(self, server, size);
         if let Some(Service { start, end }) = service {
             leave(start - now, end - now);
@@ -83,7 +94,7 @@ impl Servers for Stations {
         Stations::advance(self, now, leave);
     }
 
-    fn accept(&mut self, server: usize, size: f64, _: &mut impl FnMut(f64, f64)) -> bool {
+    fn accept(&mut self, _: f64, server: usize, size: f64, _: &mut impl FnMut(f64, f64)) -> bool {
         Stations::accept(self, server, size)
     }
 

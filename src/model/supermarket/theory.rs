@@ -4,11 +4,12 @@ use super::transient::choices;
 use super::{Arrivals, LEVELS, Length, QUANTILES, SYSTEM, Supermarket};
 use crate::model::values::Values;
 use crate::model::{Shape, Warmup};
-use crate::policy::{Load, Policy, Sq, Tie};
+use crate::policy::{IdleQueues, Load, Policy, Report, Sq, Tie};
 use crate::rng::Distribution;
 use crate::sim::Discipline;
 use crate::theory::{
-    Choice, ekm1_sojourn, few_servers, mean_field, mg1_wait, mmck, refined_mean_field, stable_load,
+    Choice, ekm1_sojourn, few_servers, jiq_corrected, mean_field, mg1_wait, mmck,
+    refined_mean_field, stable_load,
 };
 
 /// What theory covers, and under which assumptions; the values are those of the long run, which a
@@ -21,12 +22,16 @@ pub const THEORY: &str = "messages_per_job of sq without memory and of jsq; and,
     service and one channel too: round_robin of one dispatcher without capacity and with equal speeds (E_N/M/1); sq, \
     jsq and jiq with equal speeds, exactly for two or three servers (the Markov chain of queue \
     lengths, if it has at most 10 000 states) and else, for sq without capacity, by the mean field and its correction of order \
-    1/servers, as long as that is below 3%: it is off by the order of 1/servers²; none elsewhere";
+    1/servers, as long as that is below 3%: it is off by the order of 1/servers²; and \
+    jiq with random reports to 100 dispatchers or more, in the limit of many, from which it is off by the order of \
+    1/dispatchers; none elsewhere";
 
 const QUANTILE_NAMES: [&str; QUANTILES.len()] =
     ["sojourn_p50", "sojourn_p90", "sojourn_p99", "sojourn_p999"];
 /// Greatest correction of the mean field, as a share of it, with which it is given.
 const SMALL: f64 = 0.03;
+/// Fewest dispatchers for which the limit of many is given.
+const MANY: u32 = 100;
 /// Most servers for which the chain is solved.
 const FEW: usize = 3;
 
@@ -225,6 +230,7 @@ impl Supermarket {
                 least(servers as u32, false, policy.rank.load, policy.rank.tie)?
             }
             Policy::Jiq(_) => Choice::Idle,
+            Policy::IdleQueues(policy) => return self.reports(policy, rate, values),
             _ => return None,
         };
         let load = rate * self.service.mean() / self.speeds[0] / servers as f64;
@@ -242,6 +248,24 @@ impl Supermarket {
         let mut shown = [0.0; LEVELS];
         shown.iter_mut().zip(&levels).for_each(|(shown, level)| *shown = *level);
         self.set_jobs(values, (levels.iter().sum(), &shown, refused, busy), rate);
+        Some(())
+    }
+
+    /// Idle servers that report to one of many dispatchers at random.
+    fn reports(&self, policy: &IdleQueues, rate: f64, values: &mut Values) -> Option<()> {
+        let (servers, dispatchers) = (self.speeds.len() as f64, f64::from(self.dispatchers));
+        let possible = policy.report == Report::Random && self.capacity.is_none();
+        if !possible || self.dispatchers < MANY {
+            return None;
+        }
+        let service = self.service.mean() / self.speeds[0];
+        let load = rate * service / servers;
+        let sojourn = jiq_corrected(load, servers / dispatchers)?.sojourn * service;
+        values.set("sojourn_time", 0, sojourn);
+        values.set("waiting_time", 0, sojourn - service);
+        values.set("jobs_per_server", 0, rate * sojourn / servers);
+        values.set("utilisation", 0, load);
+        values.set("refusals_pct", 0, 0.0);
         Some(())
     }
 
