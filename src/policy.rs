@@ -19,7 +19,6 @@ mod coin;
 mod dispatchers;
 #[cfg(test)]
 mod fixed;
-mod idle;
 mod idle_first;
 mod idle_queues;
 mod information;
@@ -38,7 +37,6 @@ pub use below_threshold::{BelowThreshold, BelowThresholdRouter};
 pub use board::Board;
 pub use coin::{Coin, CoinRouter};
 pub use dispatchers::Dispatchers;
-pub use idle::{Jiq, JiqRouter};
 pub use idle_first::{IdleFirst, IdleFirstRouter};
 pub use idle_queues::{IdleQueues, IdleQueuesRouter, Report};
 pub use information::{Informed, InformedRouter, Update};
@@ -145,7 +143,6 @@ pub enum Policy {
     WeightedRoundRobin(WeightedRoundRobin),
     Sq(Sq),
     Least(Least),
-    Jiq(Jiq),
     IdleFirst(IdleFirst),
     BelowThreshold(BelowThreshold),
     IdleQueues(IdleQueues),
@@ -168,7 +165,6 @@ macro_rules! with_router {
             WeightedRoundRobin(policy) policy.router(),
             Sq(policy) policy.router(),
             Least(policy) policy.router(),
-            Jiq(policy) policy.router(),
             IdleFirst(policy) policy.router(),
             BelowThreshold(policy) policy.router(),
         )

@@ -2,7 +2,8 @@
 //!
 //! X. Zhou, F. Wu, J. Tan, Y. Sun, N. Shroff, "Designing low-complexity heavy-traffic delay-optimal
 //! load balancing schemes: theory to algorithms" (2017), with a single pool of the servers that have
-//! reported. With a threshold of one it is join-idle-queue.
+//! reported. With a threshold of one it is join-idle-queue (Y. Lu, Q. Xie, G. Kliot, A. Geller,
+//! J. R. Larus, A. Greenberg 2011).
 
 use super::loads::{Load, Loads};
 use super::{Outcome, Router};

@@ -65,15 +65,6 @@ fn servers(servers: u32, load: f64, more: &str) -> String {
     )
 }
 
-/// The same draws decide the same, where queues are in order and where they are looked at.
-#[test]
-fn below_a_threshold_of_one_is_join_idle_queue() {
-    for many in [5, 50] {
-        let both = rows("jiq, below_threshold: 1", &servers(many, 0.9, ""));
-        assert_eq!(both[0], both[1]);
-    }
-}
-
 #[test]
 fn below_a_threshold_that_is_never_reached_is_random() {
     for many in [5, 50] {

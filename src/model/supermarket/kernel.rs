@@ -194,7 +194,7 @@ impl Compiled {
         mut note: Option<&mut dyn FnMut(u64)>,
     ) -> Result<Vec<Vec<f64>>, Failure> {
         let mut routing_stream = streams.stream(Role::Routing);
-        for server in 0..servers.servers() {
+        for server in 0..servers.count() {
             for _ in 0..self.model.start {
                 servers.place(server, jobs.size());
             }
@@ -313,14 +313,14 @@ fn send_again<S: Servers>(
     routing: &mut Pcg32,
 ) -> usize {
     let (mut server, View { servers, size }) = (first, view);
-    for _ in 0..2 * servers.servers() {
+    for _ in 0..2 * servers.count() {
         router.learn(server, Outcome::Refused);
         server = router.route(now, &mut View { servers, size }, routing);
         if !servers.is_down(server) {
             return server;
         }
     }
-    let all = servers.servers();
+    let all = servers.count();
     let next = (1..all).map(|step| (server + step) % all).find(|&next| !servers.is_down(next));
     if let Some(next) = next {
         router.learn(server, Outcome::Redirected(next));

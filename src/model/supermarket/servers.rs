@@ -5,7 +5,24 @@ use crate::rng::{Pcg32, below};
 use crate::sim::{Failure, Occupancy, Queues, Service, Stations};
 
 /// Servers at work.
-pub(super) trait Servers: Loads {
+pub(super) trait Servers {
+    /// Returns how many there are.
+    fn count(&self) -> usize;
+    /// Returns the number of jobs in a server, those in service included.
+    fn jobs(&mut self, server: usize) -> u32;
+    /// Returns the number of its jobs that wait for a channel.
+    fn waiting(&mut self, server: usize) -> u32;
+    /// Returns the work left in a server [time units of a channel].
+    fn work(&mut self, server: usize) -> f64;
+    /// Returns whether a server has as many jobs as it can.
+    fn is_full(&mut self, server: usize) -> bool;
+    /// Returns the speed of a server's channels together [size/time].
+    fn speed(&self, server: usize) -> f64;
+    /// Returns the servers with the fewest jobs, or the fewest that wait, as lists; nothing where they
+    /// are in no order.
+    fn shortest(&self, waiting: bool) -> Option<&[Vec<u32>]>;
+    /// Returns the servers with fewer jobs than so many, as lists; nothing where they are in no order.
+    fn fewer(&self, jobs: u32) -> Option<&[Vec<u32>]>;
     /// Moves the clock on, never back. `leave` is told the waiting time and the sojourn time of each
     /// job: at its arrival by servers that know them then, which are those of jobs served first come,
     /// first served, and else when it leaves.
@@ -33,7 +50,9 @@ pub(super) trait Servers: Loads {
     /// order of time; none if it takes no note of it.
     fn emptied(&mut self, to: &mut Vec<usize>);
     /// Returns the jobs in all servers.
-    fn all_jobs(&mut self) -> u64;
+    fn all_jobs(&mut self) -> u64 {
+        (0..self.count()).map(|server| u64::from(self.jobs(server))).sum()
+    }
     /// Forgets what was counted up to now.
     fn restart(&mut self, now: f64);
     /// Returns what was counted from `start`, where the count began, to now.
@@ -43,7 +62,51 @@ pub(super) trait Servers: Loads {
     fn occupancy(&mut self, start: f64, now: f64) -> Result<Occupancy, Failure>;
 }
 
+/// What both kinds of servers have under the same names.
+macro_rules! shared {
+    () => {
+        fn count(&self) -> usize {
+            self.len()
+        }
+
+        #[inline(always)]
+        fn jobs(&mut self, server: usize) -> u32 {
+            Self::jobs(self, server)
+        }
+
+        fn waiting(&mut self, server: usize) -> u32 {
+            Self::waiting(self, server)
+        }
+
+        fn work(&mut self, server: usize) -> f64 {
+            Self::work(self, server)
+        }
+
+        fn is_full(&mut self, server: usize) -> bool {
+            Self::is_full(self, server)
+        }
+
+        fn speed(&self, server: usize) -> f64 {
+            Self::speed(self, server)
+        }
+
+        fn shortest(&self, waiting: bool) -> Option<&[Vec<u32>]> {
+            Self::shortest(self, waiting)
+        }
+
+        fn fewer(&self, jobs: u32) -> Option<&[Vec<u32>]> {
+            Self::fewer(self, jobs)
+        }
+
+        fn emptied(&mut self, to: &mut Vec<usize>) {
+            to.extend(Self::emptied(self));
+        }
+    };
+}
+
 impl Servers for Queues {
+    shared!();
+
     #[inline(always)]
     fn advance(&mut self, now: f64, _: &mut impl FnMut(f64, f64)) {
         Queues::advance(self, now);
@@ -72,14 +135,6 @@ impl Servers for Queues {
         Queues::jobs_at(self, server, time)
     }
 
-    fn emptied(&mut self, to: &mut Vec<usize>) {
-        to.extend(Queues::emptied(self));
-    }
-
-    fn all_jobs(&mut self) -> u64 {
-        (0..self.len()).map(|queue| u64::from(self.jobs(queue))).sum()
-    }
-
     fn restart(&mut self, now: f64) {
         Queues::restart(self, now);
     }
@@ -90,6 +145,8 @@ impl Servers for Queues {
 }
 
 impl Servers for Stations {
+    shared!();
+
     fn advance(&mut self, now: f64, leave: &mut impl FnMut(f64, f64)) {
         Stations::advance(self, now, leave);
     }
@@ -114,14 +171,6 @@ impl Servers for Stations {
         Stations::is_down(self, server)
     }
 
-    fn emptied(&mut self, to: &mut Vec<usize>) {
-        to.extend(Stations::emptied(self));
-    }
-
-    fn all_jobs(&mut self) -> u64 {
-        (0..self.len()).map(|server| u64::from(self.jobs(server))).sum()
-    }
-
     fn restart(&mut self, _: f64) {
         Stations::restart(self);
     }
@@ -131,74 +180,32 @@ impl Servers for Stations {
     }
 }
 
-impl Loads for Queues {
+impl<S: Servers> Loads for S {
     fn servers(&self) -> usize {
-        self.len()
-    }
-
-    #[inline(always)]
-    fn load(&mut self, server: usize, load: Load) -> f64 {
-        match load {
-            Load::InSystem => f64::from(self.jobs(server)),
-            Load::Waiting => f64::from(self.waiting(server)),
-            Load::Work => self.work(server),
-            Load::Delay => f64::from(self.jobs(server) + 1) / Queues::speed(self, server),
-        }
-    }
-
-    #[inline]
-    fn is_full(&mut self, server: usize) -> bool {
-        Queues::is_full(self, server)
-    }
-
-    fn speed(&self, server: usize) -> f64 {
-        Queues::speed(self, server)
-    }
-
-    fn best_of_all(&mut self, rank: Rank, routing: &mut Pcg32) -> usize {
-        let lists = match rank.load {
-            Load::InSystem => self.shortest(false),
-            Load::Waiting => self.shortest(true),
-            Load::Work | Load::Delay => None,
-        };
-        match lists {
-            Some(lists) => chosen(lists, rank.tie, |server| Queues::speed(self, server), routing),
-            None => self.best(0..self.len(), rank, routing),
-        }
-    }
-
-    fn fewer(&mut self, jobs: u32, routing: &mut Pcg32) -> Option<usize> {
-        match Queues::fewer(self, jobs) {
-            Some(lists) => one_of(lists, routing),
-            None => scan_fewer(self, jobs, routing),
-        }
-    }
-}
-
-impl Loads for Stations {
-    fn servers(&self) -> usize {
-        self.len()
+        self.count()
     }
 
     /// Whatever the load of a server is that is down, it is more than any other's.
+    #[inline(always)]
     fn load(&mut self, server: usize, load: Load) -> f64 {
-        if Stations::is_down(self, server) {
+        if self.is_down(server) {
             return f64::INFINITY;
         }
         match load {
             Load::InSystem => f64::from(self.jobs(server)),
             Load::Waiting => f64::from(self.waiting(server)),
             Load::Work => self.work(server),
-            Load::Delay => f64::from(self.jobs(server) + 1) / Stations::speed(self, server),
+            Load::Delay => f64::from(self.jobs(server) + 1) / Servers::speed(self, server),
         }
     }
 
+    #[inline]
     fn is_full(&mut self, server: usize) -> bool {
-        Stations::is_full(self, server)
+        Servers::is_full(self, server)
     }
 
     fn speed(&self, server: usize) -> f64 {
-        Stations::speed(self, server)
+        Servers::speed(self, server)
     }
 
     fn best_of_all(&mut self, rank: Rank, routing: &mut Pcg32) -> usize {
@@ -208,13 +215,13 @@ impl Loads for Stations {
             Load::Work | Load::Delay => None,
         };
         match lists {
-            Some(lists) => chosen(lists, rank.tie, |server| Stations::speed(self, server), routing),
-            None => self.best(0..self.len(), rank, routing),
+            Some(lists) => chosen(lists, rank.tie, |server| Servers::speed(self, server), routing),
+            None => self.best(0..self.count(), rank, routing),
         }
     }
 
     fn fewer(&mut self, jobs: u32, routing: &mut Pcg32) -> Option<usize> {
-        match Stations::fewer(self, jobs) {
+        match Servers::fewer(self, jobs) {
             Some(lists) => one_of(lists, routing),
             None => scan_fewer(self, jobs, routing),
         }

@@ -4,7 +4,7 @@ use super::transient::choices;
 use super::{Arrivals, LEVELS, Length, QUANTILES, SYSTEM, Supermarket};
 use crate::model::values::Values;
 use crate::model::{Shape, Warmup};
-use crate::policy::{IdleQueues, Load, Policy, Report, Sq, Tie};
+use crate::policy::{BelowThreshold, IdleQueues, Load, Policy, Report, Sq, Tie};
 use crate::rng::Distribution;
 use crate::sim::Discipline;
 use crate::theory::{
@@ -229,7 +229,7 @@ impl Supermarket {
             Policy::Least(policy) => {
                 least(servers as u32, false, policy.rank.load, policy.rank.tie)?
             }
-            Policy::Jiq(_) => Choice::Idle,
+            Policy::BelowThreshold(BelowThreshold { threshold: 1 }) => Choice::Idle,
             Policy::IdleQueues(policy) => return self.reports(policy, rate, values),
             _ => return None,
         };

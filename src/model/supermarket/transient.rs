@@ -98,7 +98,7 @@ impl Snapshots {
     #[cold]
     fn take_one(&mut self, servers: &mut impl Servers, leave: &mut impl FnMut(f64, f64)) {
         servers.look(self.next, leave);
-        let (count, mut with) = (servers.servers(), [0_u32; LEVELS + 1]);
+        let (count, mut with) = (servers.count(), [0_u32; LEVELS + 1]);
         for server in 0..count {
             with[LEVELS.min(servers.jobs_at(server, self.next) as usize)] += 1;
         }

@@ -23,11 +23,11 @@ impl<S: Loads> Loads for View<'_, S> {
 
     #[inline]
     fn is_full(&mut self, server: usize) -> bool {
-        self.servers.is_full(server)
+        Loads::is_full(self.servers, server)
     }
 
     fn speed(&self, server: usize) -> f64 {
-        self.servers.speed(server)
+        Loads::speed(self.servers, server)
     }
 
     fn best_of_all(&mut self, rank: Rank, routing: &mut Pcg32) -> usize {
@@ -35,7 +35,7 @@ impl<S: Loads> Loads for View<'_, S> {
     }
 
     fn fewer(&mut self, jobs: u32, routing: &mut Pcg32) -> Option<usize> {
-        self.servers.fewer(jobs, routing)
+        Loads::fewer(self.servers, jobs, routing)
     }
 }
 

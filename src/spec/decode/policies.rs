@@ -1,9 +1,9 @@
 //! Policies, from sections of the tree to their plain parameters.
 
 use crate::policy::{
-    Alternate, BelowThreshold, Capacities, Coin, Compare, IdleFirst, IdleQueues, Informed, Jiq,
-    Least, Ledger, Load, Policy, Random, Rank, Report, Rule, Sita, Sq, Style, Theta, Tie, Trigger,
-    Update, WeightedRoundRobin, gcd,
+    Alternate, BelowThreshold, Capacities, Coin, Compare, IdleFirst, IdleQueues, Informed, Least,
+    Ledger, Load, Policy, Random, Rank, Report, Rule, Sita, Sq, Style, Theta, Tie, Trigger, Update,
+    WeightedRoundRobin, gcd,
 };
 
 use super::super::catalog::{CUSTOM_RULE, INFORMATION, POLICIES, RULES};
@@ -42,7 +42,7 @@ pub fn policy(scope: Scope, node: &Node) -> Option<Policy> {
         "jiq" => Some(match section.choice("report") {
             "random" => Policy::IdleQueues(IdleQueues { report: Report::Random }),
             "sq" => Policy::IdleQueues(IdleQueues { report: Report::Sq }),
-            _ => Policy::Jiq(Jiq),
+            _ => Policy::BelowThreshold(BelowThreshold { threshold: 1 }),
         }),
         "idle_first" => {
             sample(&section, 0).map(|otherwise| Policy::IdleFirst(IdleFirst { otherwise }))
