@@ -79,6 +79,11 @@ pub trait Router<S: ?Sized> {
     }
     /// Looks at the system, which is as it is at `now`, without a request.
     fn look(&mut self, _now: f64, _system: &mut S) {}
+    /// Returns how often it is worth asking it again for a request whose server is down, of which it is
+    /// told as of a refusal: often enough for the rarest choice of a policy that draws or takes turns.
+    fn tries(&self) -> u32 {
+        100_000
+    }
     /// Forgets what it has counted, and nothing that it routes by: the warm-up is over.
     fn restart(&mut self) {}
     /// Returns whether it asks each time for the server with the fewest jobs of all, or for an idle
@@ -116,6 +121,9 @@ impl<S: ?Sized, R: Router<S> + ?Sized> Router<S> for Box<R> {
     }
     fn restart(&mut self) {
         (**self).restart();
+    }
+    fn tries(&self) -> u32 {
+        (**self).tries()
     }
     fn looks_at_all(&self) -> bool {
         (**self).looks_at_all()

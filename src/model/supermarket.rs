@@ -174,6 +174,10 @@ impl Supermarket {
     }
 
     pub fn expected_arrivals(&self) -> f64 {
+        if let (Arrivals::Trace(trace), Length::Time(horizon)) = (&self.interarrival, self.length) {
+            let stretch = self.mean_interarrival() / self.own_interarrival();
+            return trace.times.partition_point(|time| time * stretch <= horizon) as f64;
+        }
         match self.length {
             Length::Time(horizon) => horizon / self.mean_interarrival(),
             Length::Arrivals(n) => n as f64,
@@ -232,7 +236,13 @@ impl Supermarket {
             return Err(format!("the trace has {there} jobs, not {n}; take fewer `arrivals`"));
         }
         let offered = self.offered() / self.availability();
-        if offered >= 1.0 && self.capacity.is_none() && matches!(self.length, Length::Arrivals(_)) {
+        // What is recorded has an end.
+        let is_endless = !matches!(self.interarrival, Arrivals::Trace(_));
+        if is_endless
+            && offered >= 1.0
+            && self.capacity.is_none()
+            && matches!(self.length, Length::Arrivals(_))
+        {
             return Err(format!(
                 "unstable: the load is {offered:.6}, so there is no steady state; take it below 1, \
                  give servers a `capacity`, or study the transient up to a `horizon`"

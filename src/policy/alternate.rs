@@ -31,6 +31,10 @@ impl<S: ?Sized> Router<S> for AlternateRouter {
         self.next
     }
 
+    fn tries(&self) -> u32 {
+        if self.flip_on_refusal { self.servers as u32 } else { 0 }
+    }
+
     #[inline]
     fn learn(&mut self, attempted: usize, outcome: Outcome) {
         if self.flip_on_refusal || outcome != Outcome::Refused {

@@ -40,6 +40,10 @@ impl<S: ?Sized, R: Router<S>> Router<S> for Dispatchers<R> {
         self.routers.iter_mut().for_each(Router::restart);
     }
 
+    fn tries(&self) -> u32 {
+        self.routers[self.at].tries()
+    }
+
     fn looks_at_all(&self) -> bool {
         self.routers[self.at].looks_at_all()
     }

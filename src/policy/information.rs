@@ -90,6 +90,11 @@ impl<S: Loads + ?Sized, R: Router<Board>> Router<S> for InformedRouter<R> {
         self.updated = now;
     }
 
+    /// What the board says stays the same, and may know of no server but one that is down.
+    fn tries(&self) -> u32 {
+        100
+    }
+
     fn restart(&mut self) {
         self.counted_from = self.last;
         self.router.restart();

@@ -29,6 +29,11 @@ impl<S: ?Sized> Router<S> for TriggerRouter {
         self.current
     }
 
+    /// A refusal moves nothing.
+    fn tries(&self) -> u32 {
+        0
+    }
+
     #[inline]
     fn learn(&mut self, _: usize, outcome: Outcome) {
         if let Outcome::Redirected(to) = outcome {

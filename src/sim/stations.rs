@@ -37,6 +37,8 @@ pub struct Stations {
     /// Most jobs in each server, those in service included.
     capacity: u32,
     outages: Option<Outages>,
+    /// Number of servers that are up.
+    up: usize,
     /// Time of the last look.
     now: f64,
     /// Since when there is a count.
@@ -134,6 +136,16 @@ impl Station {
         (now - self.worked) * busy as f64
     }
 
+    /// Puts the last of the jobs that came while it was down where they are served first.
+    fn last_first(&mut self, channels: usize) {
+        let (mut served, mut waiting): (VecDeque<Job>, VecDeque<Job>) =
+            self.jobs.drain(..).partition(|job| !job.start.is_nan());
+        let free = channels.saturating_sub(served.len()).min(waiting.len());
+        served.extend(waiting.drain(waiting.len() - free..).rev());
+        served.extend(waiting);
+        self.jobs = served;
+    }
+
     /// Starts those of the first `served` jobs that have waited.
     fn start(&mut self, served: usize, now: f64) {
         let waited = self.jobs.iter_mut().take(served).filter(|job| job.start.is_nan());
@@ -170,6 +182,7 @@ impl Stations {
             channels,
             capacity,
             outages,
+            up: 0,
             now: 0.0,
             from: 0.0,
             levels: vec![0.0; 2],
@@ -177,6 +190,7 @@ impl Stations {
             order: None,
             emptied: None,
         };
+        all.up = all.stations.len();
         for server in 0..all.stations.len() {
             all.plan_change(server, 0.0);
         }
@@ -249,9 +263,9 @@ impl Stations {
         self.jobs(server) >= self.capacity
     }
 
-    /// Returns whether a server has failed and isn't repaired yet.
+    /// Returns whether a server has failed and isn't repaired yet, while another is up.
     pub fn is_down(&self, server: usize) -> bool {
-        !self.stations[server].is_up
+        !self.stations[server].is_up && self.up > 0
     }
 
     /// Returns the speed of a server's channels together [size/time].
@@ -282,8 +296,14 @@ impl Stations {
                     let station = &mut self.stations[server];
                     station.is_up ^= true;
                     if station.is_up {
+                        self.up += 1;
+                        if self.discipline == Discipline::Lifo {
+                            station.last_first(self.channels as usize);
+                        }
                         let served = self.discipline.served(station.jobs.len(), self.channels);
                         station.start(served, time);
+                    } else {
+                        self.up -= 1;
                     }
                     if station.is_up && station.jobs.is_empty() {
                         self.emptied.iter_mut().for_each(|emptied| emptied.push(server));

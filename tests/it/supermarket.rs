@@ -473,10 +473,38 @@ fn a_trace_is_followed_to_its_end() {
     place.write("trace.yaml", &spec(", horizon: 10, discipline: ps"));
     place.fine(&["trace.yaml", "--quiet", "--fresh"]);
     assert_eq!(columns("results/t", names), [2.0, 2.75, 0.55, 0.35]);
-    // Half as fast, and to the last arrival: from 2 to 4 and from 4 to 5.5.
+    // From the first to the last arrival 2 units of work come in 1 of time; half as fast, and to the
+    // last arrival: from 2 to 4 and from 4 to 5.5.
     place.write("trace.yaml", &spec(", load: 0.875"));
     place.fine(&["trace.yaml", "--quiet", "--fresh"]);
     assert_eq!(columns("results/t", names)[..2], [2.0, 1.75]);
+}
+
+/// Jobs that are there at the very beginning are jobs like any others, however they are served.
+#[test]
+fn jobs_that_come_at_0_are_counted() {
+    let place = Place::new();
+    place.write("jobs.csv", "time,size\n0,1\n0,2\n1,1\n2,1\n2,3\n5,0\n6,1\n");
+    for (discipline, outages) in [
+        ("fcfs", ""),
+        ("fcfs", "outages: [{server: 0, from: 30, to: 40}],"),
+        ("ps", ""),
+        ("lifo", ""),
+    ] {
+        let spec = format!(
+            "{{name: t, policies: [random], replications: 1, model: {{supermarket: {{servers: 1,
+            {outages} discipline: {discipline}, trace: jobs.csv, horizon: 20}}}}}}"
+        );
+        place.write("trace.yaml", &spec);
+        place.fine(&["trace.yaml", "--quiet", "--fresh"]);
+        let frame = place.parquet("results/t/replications.parquet");
+        let get = |name: &str| frame.column(name).unwrap().f64().unwrap().get(0).unwrap();
+        assert_eq!((get("arrivals"), get("server_share_pct_0")), (7.0, 100.0));
+        assert!((get("jobs_per_server") * 20.0 - get("sojourn_time") * 7.0).abs() < 1e-9);
+        if discipline == "fcfs" {
+            assert!((get("sojourn_time") - 22.0 / 7.0).abs() < 1e-12);
+        }
+    }
 }
 
 /// Servers that fail: what is left to serve, and whose turn it is.
@@ -523,6 +551,23 @@ fn shares_return_to_the_weights_after_an_outage() {
         near(shares(&policy, 699.5, 1399.5), [0.0, 3.5, 3.5]);
         near(shares(&policy, 1400.5, 2100.5), [5.0, 1.0, 1.0]);
     }
+    // However rare the others are, they are shared as the policy has them.
+    for policy in [
+        "coin: {probabilities: [0.98, 0.01, 0.01]}",
+        "weighted_random: [98, 1, 1]",
+        "weighted_round_robin: [98, 1, 1]",
+        "weighted_round_robin: {weights: [98, 1, 1], style: interleaved}",
+    ] {
+        let shares = shares(policy, 699.5, 1399.5);
+        assert!(shares[0] == 0.0 && (shares[1] - 50.0).abs() < 10.0, "{policy}: {shares:?}");
+    }
+    // Where none is up they are as good as each other, and the shortest queue is what it is.
+    let all_down =
+        row("{name: t, policies: [jsq: {tie: first}], replications: 1, model: {supermarket: {
+        servers: 2, interarrival: {deterministic: 1}, service: {deterministic: 1}, horizon: 8,
+        outages: [{server: 0, from: 0, to: 20}, {server: 1, from: 0, to: 20}]}}}");
+    assert_eq!(all_down("server_share_pct_0"), 50.0);
+    assert_eq!(all_down("messages_per_job"), 4.0);
     for policy in ["round_robin", "random", "jsq", "sq", "jiq", "least_work", "trigger"] {
         assert_eq!(shares(policy, 699.5, 1399.5)[0], 0.0, "{policy}");
         assert!(shares(policy, 1400.5, 2100.5).iter().sum::<f64>() > 99.9, "{policy}");

@@ -64,6 +64,8 @@ impl Compiled {
             Length::Arrivals(arrivals) => Edge { time: f64::INFINITY, arrivals },
         };
         let start = match self.model.warmup {
+            // All that comes is counted, at 0 too.
+            Warmup::Time(0.0) => Edge { time: 0.0, arrivals: 0 },
             Warmup::Time(time) => Edge { time, arrivals: u64::MAX },
             Warmup::Arrivals(arrivals) => Edge { time: f64::INFINITY, arrivals },
             Warmup::Auto => {
@@ -92,7 +94,7 @@ impl Compiled {
             }
             Length::Arrivals(all) => {
                 let from = match self.model.warmup {
-                    Warmup::Time(time) => self.arrivals_until(time, streams),
+                    Warmup::Time(time) if time > 0.0 => self.arrivals_until(time, streams),
                     _ => start.arrivals,
                 };
                 let left = all.saturating_sub(from);
@@ -303,7 +305,7 @@ impl Compiled {
 
 /// Returns where a job goes whose server is down: it is sent again, to where the policy says then,
 /// which has been told of a refusal; in the end to the next server that is up, of which the policy is
-/// told as of a redirection; and it stays where it was sent to if none is up.
+/// told as of a redirection.
 #[cold]
 fn send_again<S: Servers>(
     first: usize,
@@ -313,7 +315,7 @@ fn send_again<S: Servers>(
     routing: &mut Pcg32,
 ) -> usize {
     let (mut server, View { servers, size }) = (first, view);
-    for _ in 0..2 * servers.count() {
+    for _ in 0..router.tries() {
         router.learn(server, Outcome::Refused);
         server = router.route(now, &mut View { servers, size }, routing);
         if !servers.is_down(server) {

@@ -42,7 +42,8 @@ pub(super) trait Servers {
     /// Returns the number of jobs in a server at a time that was let pass, before the next event; it
     /// changes nothing.
     fn jobs_at(&self, server: usize, time: f64) -> u32;
-    /// Returns whether a server has failed and isn't repaired yet.
+    /// Returns whether a server has failed and isn't repaired yet, while another is up: where all are
+    /// down it makes no difference.
     fn is_down(&self, _: usize) -> bool {
         false
     }

@@ -35,8 +35,7 @@ pub struct Trace {
 }
 
 impl Arrivals {
-    /// Returns the mean time between arrivals, or of a trace that between its beginning at 0 and its
-    /// end over its jobs [time units].
+    /// Returns the mean time between arrivals; of a trace from its first to its last [time units].
     pub fn mean(&self) -> f64 {
         match self {
             Arrivals::Renewal(interarrival) => interarrival.mean(),
@@ -45,7 +44,10 @@ impl Arrivals {
                 durations.iter().sum::<f64>() / jobs
             }
             Arrivals::Trace(trace) => {
-                trace.times.last().copied().unwrap_or(f64::NAN) / trace.times.len() as f64
+                let last = trace.times.last().copied().unwrap_or(f64::NAN);
+                let first = trace.times.first().copied().unwrap_or(last);
+                // Jobs that all come at once have a mean of nothing, by which nothing is divided.
+                if last > first { (last - first) / (trace.times.len() - 1) as f64 } else { last }
             }
         }
     }

@@ -138,3 +138,32 @@ fn a_job_lost_fails_the_audit() {
     let failure = all.occupancy().unwrap_err().to_string();
     assert!(failure.contains("server 0 had 0 jobs, took 1 in"), "{failure}");
 }
+
+#[test]
+fn servers_that_become_idle_report_and_so_do_those_that_are_repaired() {
+    let outages =
+        [Outage { server: 0, from: 1.0, to: 2.0 }, Outage { server: 1, from: 3.0, to: 5.0 }];
+    let mut all = stations(Discipline::Fcfs, 1, &outages).reporting();
+    assert!(all.accept(1, 8.0));
+    all.advance(1.5, &mut |_, _| {});
+    assert_eq!(all.emptied().count(), 0);
+    // The one is idle and up again, the other is done after 4 and was down for 2 of them.
+    all.advance(5.5, &mut |_, _| {});
+    assert_eq!(all.emptied().collect::<Vec<_>>(), [0]);
+    all.advance(6.0, &mut |_, _| {});
+    assert_eq!(all.emptied().collect::<Vec<_>>(), [1]);
+}
+
+/// Of those that came while the server was down the last is the first.
+#[test]
+fn last_come_is_first_served_after_an_outage_too() {
+    let jobs = [(1.0, 0, 1.0), (2.0, 0, 3.0), (3.0, 0, 2.0)];
+    let outages = [Outage { server: 0, from: 0.5, to: 5.0 }];
+    // From 5 to 7, 7 to 10 and 10 to 11.
+    let served = run(stations(Discipline::Lifo, 1, &outages), &jobs, 20.0);
+    assert_eq!(served, [(2.0, 4.0), (5.0, 8.0), (9.0, 10.0)]);
+    // One that was interrupted goes on: from 0 to .5 and 5 to 5.5.
+    let interrupted = [(0.0, 0, 1.0), (1.0, 0, 1.0), (2.0, 0, 3.0)];
+    let served = run(stations(Discipline::Lifo, 1, &outages), &interrupted, 20.0);
+    assert_eq!(served, [(0.0, 5.5), (3.5, 6.5), (7.5, 8.5)]);
+}

@@ -130,7 +130,8 @@ const SUPERMARKET: Kind = Kind {
             unit: "",
             about: "when servers are down: they keep their jobs and go on with them when they are \
                     up again; a job sent to one that is down is sent again, as the policy has it, \
-                    until it finds one that is up",
+                    until it finds one that is up, or to the next one that is if the policy would \
+                    never find one; where all are down it makes no difference",
         },
         Field {
             name: "failures",

@@ -204,6 +204,9 @@ fn trace(section: &Section) -> Option<Trace> {
         trace.sizes.push(size);
     }
     match trace.times.last() {
+        Some(_) if trace.sizes.iter().all(|&size| size == 0.0) => {
+            fault(format!("all jobs of `{path}` are of size 0"))
+        }
         Some(&last) if last > 0.0 => Some(trace),
         Some(_) => fault(format!("all jobs of `{path}` come at 0")),
         None => fault(format!("`{path}` has no job")),

@@ -71,6 +71,7 @@ fn traces_that_are_none() {
     trace("trace_that_falls", &spec, "time,size\n2,2\n1,2\n");
     trace("trace_of_none", &spec, "time,size\n");
     trace("trace_at_once", &spec, "time,size\n0,1\n0,1\n");
+    trace("trace_without_size", &spec, "time,size\n1,0\n2,0\n");
     let good = "time,size\n1,1\n8,1\n";
     let more = |field: &str| spec.replace("    trace", &format!("    {field}\n    trace"));
     trace("trace_and_service", &more("service: {exponential: 1}"), good);
