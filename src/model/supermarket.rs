@@ -158,6 +158,18 @@ impl Supermarket {
         }
     }
 
+    /// Returns when the n-th job comes, of a trace exactly and else in the mean [time units].
+    fn time_of(&self, n: u64) -> f64 {
+        let recorded = match &self.interarrival {
+            Arrivals::Trace(trace) => {
+                trace.times.get((n as usize).saturating_sub(1)).or(trace.times.last())
+            }
+            _ => None,
+        };
+        let stretch = self.mean_interarrival() / self.own_interarrival();
+        recorded.map_or(n as f64 * self.mean_interarrival(), |time| time * stretch)
+    }
+
     /// Returns what it is before it is stretched.
     fn own_interarrival(&self) -> f64 {
         self.interarrival.mean() / self.batch.as_ref().map_or(1.0, |batch| batch.mean())
@@ -188,9 +200,7 @@ impl Supermarket {
         let expected = self.expected_arrivals();
         let (warm, of) = match (self.warmup, self.length) {
             (Warmup::Time(time), Length::Time(horizon)) => (time, horizon),
-            (Warmup::Time(time), Length::Arrivals(n)) => {
-                (time, n as f64 * self.mean_interarrival())
-            }
+            (Warmup::Time(time), Length::Arrivals(n)) => (time, self.time_of(n)),
             (Warmup::Arrivals(n), _) => (n as f64, expected),
             (Warmup::Auto, _) => (0.0, f64::INFINITY),
         };

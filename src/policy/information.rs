@@ -76,6 +76,10 @@ impl<S: Loads + ?Sized, R: Router<Board>> Router<S> for InformedRouter<R> {
     /// same backwards), and if that is before the last request there was none since: one draw a
     /// request, however many updates.
     fn looks_before(&mut self, now: f64, routing: &mut Pcg32) -> Option<f64> {
+        if now == f64::INFINITY {
+            // The last request has been.
+            return None;
+        }
         let (time, since) = match self.update {
             Update::Periodic => (((now / self.age).floor() * self.age).min(now), self.updated),
             Update::Exponential => (now - Exponential { mean: self.age }.draw(routing), self.last),
@@ -140,6 +144,9 @@ mod tests {
             assert_eq!(router.route(now, &mut system, &mut random), server);
         }
         // From 0 to 9.5 there were 19/3 ages, at each of which three servers told of themselves.
+        assert_eq!(Router::<Fixed>::messages(&router), 19);
+        // After the last request nobody looks any more.
+        assert_eq!(Router::<Fixed>::looks_before(&mut router, f64::INFINITY, &mut random), None);
         assert_eq!(Router::<Fixed>::messages(&router), 19);
         Router::<Fixed>::restart(&mut router);
         assert_eq!(Router::<Fixed>::messages(&router), 0);

@@ -86,16 +86,18 @@ impl<S: Loads + ?Sized> Router<S> for SqRouter {
         let new = self.remembered.iter().filter(|server| !self.sample.contains(server));
         let all: Vec<usize> = self.sample.iter().chain(new).copied().collect();
         let chosen = system.best(all.iter().copied(), rank, routing);
-        let mut loads: Vec<(f64, usize)> = all
+        // Who is remembered of those with equal loads doesn't depend on the order of the draws, in which
+        // servers aren't alike.
+        let mut loads: Vec<(f64, u32, usize)> = all
             .into_iter()
             .map(|server| {
                 let job = if server == chosen { 1.0 } else { 0.0 };
-                (system.load(server, rank.load) + job, server)
+                (system.load(server, rank.load) + job, below(routing, u32::MAX), server)
             })
             .collect();
-        loads.sort_by(|a, b| a.0.total_cmp(&b.0));
+        loads.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         self.remembered.clear();
-        self.remembered.extend(loads.iter().take(memory as usize).map(|&(_, server)| server));
+        self.remembered.extend(loads.iter().take(memory as usize).map(|&(.., server)| server));
         chosen
     }
 

@@ -305,3 +305,13 @@ fn periods_leave_what_policies_know_as_it_is() {
         }
     }
 }
+
+/// Equal servers get equal shares, whoever is remembered.
+#[test]
+fn memory_prefers_no_server() {
+    let model = format!("servers: 3, load: 0.5, {EXPONENTIAL}, arrivals: 60_000");
+    for server in 0..3 {
+        let shares = measure(&format!("server_share_pct_{server}"), 20, "sq: {memory: 1}", &model);
+        assert!(shares[0].z(100.0 / 3.0).abs() < 4.0, "{server}: {}", shares[0].mean);
+    }
+}

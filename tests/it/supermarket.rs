@@ -568,6 +568,12 @@ fn shares_return_to_the_weights_after_an_outage() {
         outages: [{server: 0, from: 0, to: 20}, {server: 1, from: 0, to: 20}]}}}");
     assert_eq!(all_down("server_share_pct_0"), 50.0);
     assert_eq!(all_down("messages_per_job"), 4.0);
+    // One that is down has no room, so it isn't asked for ever where the others are full.
+    let full =
+        row("{name: t, policies: [jsq: {full: skip}], replications: 1, model: {supermarket: {
+        servers: 2, capacity: 1, interarrival: {deterministic: 1}, service: {deterministic: 10},
+        horizon: 8, outages: [{server: 0, from: 0, to: 20}]}}}");
+    assert_eq!((full("messages_per_job"), full("server_share_pct_1")), (4.0, 12.5));
     for policy in ["round_robin", "random", "jsq", "sq", "jiq", "least_work", "trigger"] {
         assert_eq!(shares(policy, 699.5, 1399.5)[0], 0.0, "{policy}");
         assert!(shares(policy, 1400.5, 2100.5).iter().sum::<f64>() > 99.9, "{policy}");

@@ -200,9 +200,10 @@ impl<S: Servers> Loads for S {
         }
     }
 
+    /// A server that is down has no room for anyone.
     #[inline]
     fn is_full(&mut self, server: usize) -> bool {
-        Servers::is_full(self, server)
+        self.is_down(server) || Servers::is_full(self, server)
     }
 
     fn speed(&self, server: usize) -> f64 {
