@@ -4,7 +4,6 @@
 //! The argument is the length of a run [seconds on one thread].
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -48,7 +47,8 @@ fn main() {
     let cancel = AtomicBool::new(false);
     let options = Options { threads: 2, fail_fast: false, cancel: &cancel };
     // Beside the build, on the disk where results would be.
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store");
+    let beside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = beside.path().join("store");
     let kept = || {
         let work = Work::open(&folder).unwrap();
         let store = Store::open(&work, &experiment, &intent, None, options, &mut |_| {}).unwrap();
