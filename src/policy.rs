@@ -84,8 +84,8 @@ pub trait Router<S: ?Sized> {
     fn tries(&self) -> u32 {
         100_000
     }
-    /// Forgets what it has counted, and nothing that it routes by: the warm-up is over.
-    fn restart(&mut self) {}
+    /// Forgets what it has counted up to now, and nothing that it routes by: the warm-up is over.
+    fn restart(&mut self, _now: f64) {}
     /// Returns whether it asks each time for the server with the fewest jobs of all, or for an idle
     /// one, so that the system had better keep them in order.
     fn looks_at_all(&self) -> bool {
@@ -95,9 +95,9 @@ pub trait Router<S: ?Sized> {
     fn takes_reports(&self) -> bool {
         false
     }
-    /// Returns the number of messages between router and servers since the last restart, requests
+    /// Returns the number of messages between router and servers from the last restart to now, requests
     /// themselves not counted.
-    fn messages(&self) -> u64 {
+    fn messages(&self, _now: f64) -> u64 {
         0
     }
     /// Returns θ now and the sum of the θs that routed the requests so far, where there is a θ.
@@ -119,8 +119,8 @@ impl<S: ?Sized, R: Router<S> + ?Sized> Router<S> for Box<R> {
     fn look(&mut self, now: f64, system: &mut S) {
         (**self).look(now, system);
     }
-    fn restart(&mut self) {
-        (**self).restart();
+    fn restart(&mut self, now: f64) {
+        (**self).restart(now);
     }
     fn tries(&self) -> u32 {
         (**self).tries()
@@ -131,8 +131,8 @@ impl<S: ?Sized, R: Router<S> + ?Sized> Router<S> for Box<R> {
     fn takes_reports(&self) -> bool {
         (**self).takes_reports()
     }
-    fn messages(&self) -> u64 {
-        (**self).messages()
+    fn messages(&self, now: f64) -> u64 {
+        (**self).messages(now)
     }
     fn theta(&self) -> Option<(f64, f64)> {
         (**self).theta()

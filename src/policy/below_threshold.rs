@@ -44,7 +44,7 @@ impl<S: Loads + ?Sized> Router<S> for BelowThresholdRouter {
     #[inline]
     fn learn(&mut self, _: usize, _: Outcome) {}
 
-    fn restart(&mut self) {
+    fn restart(&mut self, _: f64) {
         self.messages = 0;
     }
 
@@ -52,7 +52,7 @@ impl<S: Loads + ?Sized> Router<S> for BelowThresholdRouter {
         true
     }
 
-    fn messages(&self) -> u64 {
+    fn messages(&self, _: f64) -> u64 {
         self.messages
     }
 }
@@ -77,7 +77,7 @@ mod tests {
         let messages = |loads: &[f64]| {
             let mut router = BelowThreshold { threshold: 2 }.router();
             router.route(0.0, &mut Fixed(loads.to_vec()), &mut Pcg32::new(5, 8));
-            Router::<Fixed>::messages(&router)
+            Router::<Fixed>::messages(&router, 0.0)
         };
         assert_eq!(
             [messages(&[0.0, 5.0]), messages(&[1.0, 5.0]), messages(&[2.0, 5.0])],

@@ -36,8 +36,8 @@ impl<S: ?Sized, R: Router<S>> Router<S> for Dispatchers<R> {
         self.routers[self.at].learn(attempted, outcome);
     }
 
-    fn restart(&mut self) {
-        self.routers.iter_mut().for_each(Router::restart);
+    fn restart(&mut self, now: f64) {
+        self.routers.iter_mut().for_each(|router| router.restart(now));
     }
 
     fn tries(&self) -> u32 {
@@ -48,8 +48,8 @@ impl<S: ?Sized, R: Router<S>> Router<S> for Dispatchers<R> {
         self.routers[self.at].looks_at_all()
     }
 
-    fn messages(&self) -> u64 {
-        self.routers.iter().map(Router::messages).sum()
+    fn messages(&self, now: f64) -> u64 {
+        self.routers.iter().map(|router| router.messages(now)).sum()
     }
 
     /// Returns θ of the last request's dispatcher, and the sum over all.

@@ -44,17 +44,17 @@ impl<S: Loads + ?Sized> Router<S> for IdleFirstRouter {
     #[inline]
     fn learn(&mut self, _: usize, _: Outcome) {}
 
-    fn restart(&mut self) {
+    fn restart(&mut self, now: f64) {
         self.reports = 0;
-        Router::<S>::restart(&mut self.otherwise);
+        Router::<S>::restart(&mut self.otherwise, now);
     }
 
     fn looks_at_all(&self) -> bool {
         true
     }
 
-    fn messages(&self) -> u64 {
-        self.reports + Router::<S>::messages(&self.otherwise)
+    fn messages(&self, now: f64) -> u64 {
+        self.reports + Router::<S>::messages(&self.otherwise, now)
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
             let mut router = IdleFirst { otherwise: otherwise.clone() }.router();
             let mut system = crate::policy::fixed::Fixed(loads.to_vec());
             router.route(0.0, &mut system, &mut Pcg32::new(5, 8));
-            Router::<crate::policy::fixed::Fixed>::messages(&router)
+            Router::<crate::policy::fixed::Fixed>::messages(&router, 0.0)
         };
         assert_eq!((messages(&[1.0, 0.0, 2.0]), messages(&[1.0, 1.0, 2.0])), (1, 6));
     }

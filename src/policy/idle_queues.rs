@@ -144,7 +144,7 @@ impl<S: Loads + Reports + ?Sized> Router<S> for IdleQueuesRouter {
     #[inline]
     fn learn(&mut self, _: usize, _: Outcome) {}
 
-    fn restart(&mut self) {
+    fn restart(&mut self, _: f64) {
         self.messages = 0;
     }
 
@@ -152,7 +152,7 @@ impl<S: Loads + Reports + ?Sized> Router<S> for IdleQueuesRouter {
         true
     }
 
-    fn messages(&self) -> u64 {
+    fn messages(&self, _: f64) -> u64 {
         self.messages
     }
 }
@@ -200,7 +200,7 @@ mod tests {
         };
         assert_eq!([next(&[]), next(&[]), next(&[1, 0])], [0, 1, 2]);
         assert_eq!([next(&[2]), next(&[]), next(&[]), next(&[])], [3, 1, 0, 2]);
-        assert_eq!(Router::<Told>::messages(&router), 3);
+        assert_eq!(Router::<Told>::messages(&router, 0.0), 3);
     }
 
     /// Two dispatchers and a single server, which one of them has: the other finds it by chance.

@@ -99,16 +99,20 @@ impl<S: Loads + ?Sized, R: Router<Board>> Router<S> for InformedRouter<R> {
         100
     }
 
-    fn restart(&mut self) {
-        self.counted_from = self.last;
-        self.router.restart();
+    fn restart(&mut self, now: f64) {
+        self.counted_from = now;
+        self.router.restart(now);
     }
 
-    /// Returns one for each server at each update, of which there is one an age (in the mean, if they
-    /// are exponential), and none of the policy's own: who reads a board asks no server.
-    fn messages(&self) -> u64 {
-        let updates = (self.last - self.counted_from) / self.age;
-        (updates * self.board.servers() as f64) as u64
+    /// Returns one for each server at each update, whether a request comes after it or not, and none
+    /// of the policy's own: who reads a board asks no server. Of exponential updates it is their mean
+    /// number, one an age.
+    fn messages(&self, now: f64) -> u64 {
+        let ages = |time: f64| match self.update {
+            Update::Periodic => (time / self.age).floor(),
+            Update::Exponential => time / self.age,
+        };
+        ((ages(now) - ages(self.counted_from)) * self.board.servers() as f64) as u64
     }
 }
 
@@ -143,13 +147,13 @@ mod tests {
             }
             assert_eq!(router.route(now, &mut system, &mut random), server);
         }
-        // From 0 to 9.5 there were 19/3 ages, at each of which three servers told of themselves.
-        assert_eq!(Router::<Fixed>::messages(&router), 19);
-        // After the last request nobody looks any more.
+        // Up to 9.5 there were six updates, at each of which three servers told of themselves; up to
+        // 30.5, though no request came, another fourteen.
+        let messages = |router: &_, now| Router::<Fixed>::messages(router, now);
+        assert_eq!(messages(&router, 9.5), 18);
         assert_eq!(Router::<Fixed>::looks_before(&mut router, f64::INFINITY, &mut random), None);
-        assert_eq!(Router::<Fixed>::messages(&router), 19);
-        Router::<Fixed>::restart(&mut router);
-        assert_eq!(Router::<Fixed>::messages(&router), 0);
+        Router::<Fixed>::restart(&mut router, 9.5);
+        assert_eq!((messages(&router, 9.5), messages(&router, 30.5)), (0, 42));
     }
 
     /// Of Poisson updates of rate 1/a, one at least falls between requests that are t apart with

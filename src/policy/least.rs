@@ -34,7 +34,7 @@ impl<S: Loads + ?Sized> Router<S> for LeastRouter {
     #[inline]
     fn learn(&mut self, _: usize, _: Outcome) {}
 
-    fn restart(&mut self) {
+    fn restart(&mut self, _: f64) {
         self.messages = 0;
     }
 
@@ -42,7 +42,7 @@ impl<S: Loads + ?Sized> Router<S> for LeastRouter {
         matches!(self.rank.load, Load::InSystem | Load::Waiting)
     }
 
-    fn messages(&self) -> u64 {
+    fn messages(&self, _: f64) -> u64 {
         self.messages
     }
 }

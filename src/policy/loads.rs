@@ -44,6 +44,20 @@ pub trait Loads {
     fn servers(&self) -> usize;
     /// Returns the load of a server, in jobs or time units.
     fn load(&mut self, server: usize, load: Load) -> f64;
+    /// Returns what the load of a server will be once it has the job that is routed now, as far as is
+    /// known: not by how much work it grows, where sizes aren't shown.
+    fn load_with(&mut self, server: usize, load: Load) -> f64 {
+        let now = self.load(server, load);
+        if self.is_full(server) {
+            // It won't get it.
+            return now;
+        }
+        now + match load {
+            Load::InSystem | Load::Waiting => 1.0,
+            Load::Delay => 1.0 / self.speed(server),
+            Load::Work => 0.0,
+        }
+    }
     /// Returns whether a server has no room for another job.
     fn is_full(&mut self, server: usize) -> bool;
     /// Returns the speed of a server's channels together [size/time].

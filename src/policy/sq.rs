@@ -91,8 +91,11 @@ impl<S: Loads + ?Sized> Router<S> for SqRouter {
         let mut loads: Vec<(f64, u32, usize)> = all
             .into_iter()
             .map(|server| {
-                let job = if server == chosen { 1.0 } else { 0.0 };
-                (system.load(server, rank.load) + job, below(routing, u32::MAX), server)
+                let load = match server == chosen {
+                    true => system.load_with(server, rank.load),
+                    false => system.load(server, rank.load),
+                };
+                (load, below(routing, u32::MAX), server)
             })
             .collect();
         loads.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -104,11 +107,11 @@ impl<S: Loads + ?Sized> Router<S> for SqRouter {
     #[inline]
     fn learn(&mut self, _: usize, _: Outcome) {}
 
-    fn restart(&mut self) {
+    fn restart(&mut self, _: f64) {
         self.messages = 0;
     }
 
-    fn messages(&self) -> u64 {
+    fn messages(&self, _: f64) -> u64 {
         self.messages
     }
 }

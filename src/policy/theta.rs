@@ -124,7 +124,7 @@ impl<S: ?Sized> Router<S> for ThetaRouter {
         self.theta = if moved < self.clamp[1] { moved } else { self.clamp[1] };
     }
 
-    fn restart(&mut self) {
+    fn restart(&mut self, _: f64) {
         self.sum = 0.0;
     }
 

@@ -62,6 +62,7 @@ impl<D: Draw> Ahead<'_, D> {
         duration
     }
 
+    #[cold]
     #[inline(never)]
     fn more(&mut self) {
         self.drawn = self.source.draws(&mut self.stream);

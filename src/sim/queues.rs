@@ -203,6 +203,7 @@ impl Queues {
     }
 
     /// Lets jobs leave that are due of those before the latest, and returns how many stay.
+    #[cold]
     #[inline(never)]
     fn sync_earlier(&mut self, queue: usize) -> usize {
         let Queue { since, .. } = &mut self.queues[queue];
@@ -220,6 +221,7 @@ impl Queues {
     }
 
     /// Makes a job one of those before the latest.
+    #[cold]
     #[inline(never)]
     fn put_earlier(&mut self, queue: usize, leaves: f64) {
         let earlier = &mut self.earlier[queue];
@@ -257,10 +259,19 @@ impl Queues {
         (few + earlier.count()) as u32
     }
 
-    /// Returns the number of jobs that wait for a channel.
-    #[inline]
-    pub fn waiting(&mut self, queue: usize) -> u32 {
-        self.jobs(queue).saturating_sub(self.channels)
+    /// Returns how many of so many jobs in a queue wait for a channel.
+    pub fn wait_of(&self, jobs: u32) -> u32 {
+        jobs.saturating_sub(self.channels)
+    }
+
+    /// Returns the channels of each queue.
+    pub fn channels(&self) -> u32 {
+        self.channels
+    }
+
+    /// Returns most jobs in each queue, those in service included.
+    pub fn capacity(&self) -> u32 {
+        self.capacity
     }
 
     /// Returns the work left in a queue [time units of a channel].
@@ -334,6 +345,7 @@ impl Queues {
 
     /// Returns when the job leaves that is followed by so many others, some of them not among the
     /// latest; 0 if there is none.
+    #[cold]
     #[inline(never)]
     fn last_but(&self, queue: usize, others: usize) -> f64 {
         self.earlier[queue].iter().rev().nth(others - FEW).copied().unwrap_or(0.0)

@@ -246,10 +246,19 @@ impl Stations {
         self.stations[server].jobs.len() as u32
     }
 
-    /// Returns the number of its jobs that wait for a channel.
-    pub fn waiting(&self, server: usize) -> u32 {
-        let jobs = self.stations[server].jobs.len();
-        (jobs - self.discipline.served(jobs, self.channels)) as u32
+    /// Returns how many of so many jobs in a server wait for a channel.
+    pub fn wait_of(&self, jobs: u32) -> u32 {
+        jobs - self.discipline.served(jobs as usize, self.channels) as u32
+    }
+
+    /// Returns the channels of each server.
+    pub fn channels(&self) -> u32 {
+        self.channels
+    }
+
+    /// Returns most jobs in each server, those in service included.
+    pub fn capacity(&self) -> u32 {
+        self.capacity
     }
 
     /// Returns the work left in a server [time units of a channel].

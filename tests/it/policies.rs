@@ -315,3 +315,61 @@ fn memory_prefers_no_server() {
         assert!(shares[0].z(100.0 / 3.0).abs() < 4.0, "{server}: {}", shares[0].mean);
     }
 }
+
+/// What a server's load is with the job that it gets is in the unit of that load, so that nothing
+/// depends on the unit of time.
+#[test]
+fn memory_is_the_same_in_every_unit_of_time() {
+    let policies = ["work", "delay", "waiting", "in_system"]
+        .map(|load| format!("sq: {{label: {load}, d: 1, memory: 1, load: {load}}}"))
+        .join(", ");
+    // Powers of two, so that rounding is the same too.
+    let text = format!(
+        "{{name: t, seed: 3, replications: 1, common_random_numbers: all, policies: [{policies}],
+        model: {{supermarket: {{speeds: [1, 2, 4, 1], load: 0.8, arrivals: 5000,
+        interarrival: {{exponential: {{values: [1, 128, 0.0078125], axis: unit}}}},
+        service: {{exponential: {{values: [4, 512, 0.03125], axis: unit}}}}}}}}}}"
+    );
+    let read = |path: &str| Err(format!("{path} is not there"));
+    let experiment = balancelab::spec::load("spec", text, &[], &read).unwrap();
+    let times: Vec<f64> = (0..12)
+        .map(|point| Case::new(&experiment, point).unwrap().replicate(0).unwrap()[1])
+        .collect();
+    for (at, one) in times[..4].iter().enumerate() {
+        assert_eq!((times[at + 4] / 128.0, times[at + 8] * 128.0), (*one, *one), "{at}");
+    }
+}
+
+/// Full servers are passed over where fewest wait too, however many servers there are.
+#[test]
+fn a_full_server_is_passed_over_where_fewest_wait() {
+    let policies = "jsq: {label: waiting, load: waiting, full: skip}, jsq";
+    for (servers, discipline, capacity) in [(16, "fcfs", 2), (17, "fcfs", 2), (17, "ps", 3)] {
+        let model = format!(
+            "servers: {servers}, servers_per_queue: 2, capacity: {capacity}, load: 0.8,
+            discipline: {discipline}, {EXPONENTIAL}, arrivals: 20_000"
+        );
+        let refused: Vec<f64> = rows(policies, &model).iter().map(|row| row[5]).collect();
+        // Nobody is refused while another server has room: with two places for each pair of channels
+        // servers matter no more, and else little.
+        let off = (refused[0] - refused[1]).abs();
+        assert!(off < if discipline == "ps" { 2.0 } else { 1e-9 }, "{servers} {refused:?}");
+    }
+}
+
+/// Updates of a board are counted while the period lasts, whenever jobs come.
+#[test]
+fn messages_of_a_board_are_those_of_the_period() {
+    let place = crate::program::Place::new();
+    place.write("jobs.csv", "time,size\n1,1\n2,1\n5000,1\n");
+    place.write(
+        "board.yaml",
+        "{name: t, policies: [jsq: {information: {age: 10, update: periodic}}], replications: 1,
+        model: {supermarket: {servers: 2, trace: jobs.csv, horizon: 100}}}",
+    );
+    place.fine(&["board.yaml", "--quiet"]);
+    let frame = place.parquet("results/t/replications.parquet");
+    let messages = frame.column("messages_per_job").unwrap().f64().unwrap().get(0);
+    // At 10, 20, …, 100 two servers told two jobs' dispatcher.
+    assert_eq!(messages, Some(10.0));
+}

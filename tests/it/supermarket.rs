@@ -77,6 +77,14 @@ fn queues_agree_with_theory() {
         let columns = compare(&spec(&model, all));
         assert!(columns > 40, "{columns}");
     }
+    // Where nobody can wait, full servers that aren't asked are known by that.
+    let skips = "[jsq: {load: waiting, full: skip}, sq: {load: waiting, full: skip},
+        sq: {label: r, replace: true, load: waiting, full: skip}]";
+    for servers in [2, 3] {
+        let model = format!("servers: {servers}, load: 0.9, capacity: 1, {exponential}");
+        let columns = compare(&spec(&model, skips));
+        assert!(columns > 15, "{columns}");
+    }
     // Queues of their own.
     let split = "[random, weighted_random: {weights: [3, 2, 1]}]";
     for model in [
@@ -605,4 +613,36 @@ fn policies_run_on_servers_that_fail() {
             "{label}"
         );
     }
+}
+
+/// The last period ends with the horizon itself, though a warm-up makes its length a rounded number.
+#[test]
+fn a_warmup_leaves_the_horizon_where_it_is() {
+    let place = Place::new();
+    place.write("jobs.csv", "time,size\n0,1\n5.3,1\n");
+    let column = |name: &str| {
+        let frame = place.parquet("results/t/replications.parquet");
+        frame.column(name).unwrap().f64().unwrap().get(0)
+    };
+    for (warmup, more) in [("1.1", ""), ("1.1", ", snapshots: 2"), ("{arrivals: 1}", "")] {
+        let spec = format!(
+            "{{name: t, policies: [random], replications: 1, model: {{supermarket: {{servers: 1,
+            trace: jobs.csv, horizon: 5.3, warmup: {warmup}{more}}}}}}}"
+        );
+        place.write("trace.yaml", &spec);
+        place.fine(&["trace.yaml", "--quiet", "--fresh"]);
+        assert_eq!(column("arrivals"), Some(1.0), "{spec}");
+        if !more.is_empty() {
+            assert_eq!(column("queue_ge_1_at_2"), Some(0.0));
+        }
+    }
+    // Where no job comes there are no times, and no spread of them either.
+    place.write(
+        "trace.yaml",
+        "{name: t, policies: [random], replications: 1, model: {supermarket: {servers: 1,
+        trace: jobs.csv, horizon: 5, warmup: 2}}}",
+    );
+    place.fine(&["trace.yaml", "--quiet", "--fresh"]);
+    let names = ["arrivals", "sojourn_time", "sojourn_sd", "waiting_sd"];
+    assert_eq!(names.map(column), [Some(0.0), None, None, None]);
 }

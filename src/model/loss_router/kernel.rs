@@ -193,7 +193,7 @@ impl LossRouter {
                 }
                 counts = Counts::default();
                 banks.servers.iter_mut().for_each(|server| server.restart(edge));
-                router.restart();
+                router.restart(edge);
                 passed += 1;
                 edge = edges.get(passed).copied().unwrap_or(f64::INFINITY);
             }

@@ -89,7 +89,11 @@ impl Compiled {
                 if from >= horizon {
                     return Err(Failure::Warmup { start: from, horizon });
                 }
-                let edge = |part| Edge { time: from + (horizon - from) * part, ..end };
+                // The last is the horizon itself, and not what rounding makes of it.
+                let edge = |part| match part {
+                    1.0 => end,
+                    part => Edge { time: from + (horizon - from) * part, ..end },
+                };
                 edges.extend(parts.map(edge));
             }
             Length::Arrivals(all) => {
@@ -201,50 +205,25 @@ impl Compiled {
                 servers.place(server, jobs.size());
             }
         }
-        let mut snapshots = Snapshots::new(self.model.snapshot_times());
-        let mut rows = Vec::with_capacity(edges.len() - 1);
         let mut counts = Counts::new(self.model.service.mean());
-        let mut passed = 0;
-        let mut edge = edges[0];
-        let (mut start, mut before, mut now) = (0.0, 0.0, 0.0);
+        let mut halts = Halts::new(self, edges);
+        let mut now = 0.0;
         // Arrivals in all.
         let mut arrivals = 0_u64;
         loop {
-            let time = jobs.next(now);
+            let before = now;
+            now = jobs.next(before);
             // NaN fails too.
-            audit(time >= now, || format!("the clock went from {now} to {time}"))?;
-            before = if arrivals == 0 { before } else { now };
-            now = time;
-            let mut look = router.looks_before(now, &mut routing_stream);
-            while now > edge.time || arrivals >= edge.arrivals {
-                // A period that ends by arrivals ends with the last of them.
-                let end = if now > edge.time { edge.time } else { before };
-                let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
-                look_by(end, &mut look, &mut router, &mut servers, &mut snapshots, leave);
-                snapshots.take(end, &mut servers, leave);
-                servers.advance(end, leave);
-                if passed > 0 {
-                    let occupancy = servers.occupancy(start, end)?;
-                    let came = arrivals - counts.came_before;
-                    rows.push(self.row(&counts, &occupancy, &router, (start, came))?);
+            audit(now >= before, || format!("the clock went from {before} to {now}"))?;
+            let look = router.looks_before(now, &mut routing_stream);
+            if now >= halts.due || arrivals >= halts.limit || look.is_some() {
+                let at = (before, now, arrivals);
+                if halts.pass(self, at, look, &mut servers, &mut router, &mut counts)? {
+                    return Ok(halts.snapshots.beside(halts.rows));
                 }
-                servers.restart(end);
-                router.restart();
-                counts.restart(arrivals);
-                start = end;
-                passed += 1;
-                match edges.get(passed) {
-                    Some(&next) => edge = next,
-                    None => return Ok(snapshots.beside(rows)),
-                }
-            }
-            if arrivals == self.model.max_arrivals {
-                return Err(Failure::TooManyArrivals { cap: self.model.max_arrivals });
             }
             arrivals += 1;
             let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
-            look_by(now, &mut look, &mut router, &mut servers, &mut snapshots, leave);
-            snapshots.take(now, &mut servers, leave);
             servers.advance(now, leave);
             if let Some(note) = &mut note {
                 note(servers.all_jobs());
@@ -273,7 +252,7 @@ impl Compiled {
         counts: &Counts,
         occupancy: &Occupancy,
         router: &impl for<'s> Router<View<'s, S>>,
-        (start, came): (f64, u64),
+        (start, end, came): (f64, f64, u64),
     ) -> Result<Vec<f64>, Failure> {
         let refused = counts.refused;
         let taken: u64 = occupancy.accepted.iter().sum();
@@ -298,7 +277,7 @@ impl Compiled {
         if occupancy.accepted.len() <= SHOWN {
             row.extend(occupancy.accepted.iter().map(|&own| 100.0 * own as f64 / arrivals));
         }
-        row.extend([router.messages() as f64 / arrivals, start]);
+        row.extend([router.messages(end) as f64 / arrivals, start]);
         Ok(row)
     }
 }
@@ -335,21 +314,96 @@ fn asks<S>(router: &impl Router<S>) -> (bool, bool) {
     (router.looks_at_all(), router.takes_reports())
 }
 
-/// Lets the router look, if that is due by a time, and then no more.
-#[inline(always)]
-fn look_by<S: Servers>(
-    time: f64,
-    look: &mut Option<f64>,
-    router: &mut impl for<'s> Router<View<'s, S>>,
-    servers: &mut S,
-    snapshots: &mut Snapshots,
-    leave: &mut impl FnMut(f64, f64),
-) {
-    if let Some(at) = look.take_if(|at| *at <= time) {
-        snapshots.take(at, servers, leave);
-        servers.advance(at, leave);
-        // No job comes with it.
-        router.look(at, &mut View { servers, size: f64::NAN });
+/// What is done between jobs: ends of periods, snapshots, looks of the router.
+struct Halts<'e> {
+    /// Where the next period ends, and after that.
+    edges: &'e [Edge],
+    /// When the period began, once the warm-up is over.
+    start: Option<f64>,
+    rows: Vec<Vec<f64>>,
+    snapshots: Snapshots,
+    /// Most arrivals of a replication.
+    cap: u64,
+    /// Time from which, and number of arrivals after which, something is to be done.
+    due: f64,
+    limit: u64,
+}
+
+impl<'e> Halts<'e> {
+    fn new(of: &Compiled, edges: &'e [Edge]) -> Halts<'e> {
+        let snapshots = Snapshots::new(of.model.snapshot_times());
+        let (rows, cap) = (Vec::with_capacity(edges.len()), of.model.max_arrivals);
+        let mut halts = Halts { edges, start: None, rows, snapshots, cap, due: 0.0, limit: 0 };
+        halts.look_ahead();
+        halts
+    }
+
+    fn look_ahead(&mut self) {
+        let edge = self.edges.first();
+        self.due = edge.map_or(f64::INFINITY, |edge| edge.time).min(self.snapshots.next());
+        self.limit = edge.map_or(u64::MAX, |edge| edge.arrivals).min(self.cap);
+    }
+
+    /// Does what is due before the job that comes `now`, after so many `arrivals` of which the last
+    /// was `before`; returns whether the replication is over.
+    #[cold]
+    #[inline(never)]
+    fn pass<S: Servers>(
+        &mut self,
+        of: &Compiled,
+        (before, now, arrivals): (f64, f64, u64),
+        mut look: Option<f64>,
+        servers: &mut S,
+        router: &mut impl for<'s> Router<View<'s, S>>,
+        counts: &mut Counts,
+    ) -> Result<bool, Failure> {
+        while let Some(edge) = self.edges.first()
+            && (now > edge.time || arrivals >= edge.arrivals)
+        {
+            // A period that ends by arrivals ends with the last of them.
+            let end = if now > edge.time { edge.time } else { before };
+            self.look_by(end, &mut look, servers, router, counts);
+            servers.advance(end, &mut |wait, sojourn| counts.take(wait, sojourn));
+            if let Some(start) = self.start {
+                let occupancy = servers.occupancy(start, end)?;
+                let came = arrivals - counts.came_before;
+                self.rows.push(of.row(counts, &occupancy, router, (start, end, came))?);
+            }
+            servers.restart(end);
+            router.restart(end);
+            counts.restart(arrivals);
+            self.start = Some(end);
+            self.edges = &self.edges[1..];
+        }
+        if self.edges.is_empty() {
+            return Ok(true);
+        }
+        if arrivals == self.cap {
+            return Err(Failure::TooManyArrivals { cap: self.cap });
+        }
+        self.look_by(now, &mut look, servers, router, counts);
+        self.look_ahead();
+        Ok(false)
+    }
+
+    /// Lets the router look, if that is due by a time, and then no more, and takes the snapshots that
+    /// are due.
+    fn look_by<S: Servers>(
+        &mut self,
+        time: f64,
+        look: &mut Option<f64>,
+        servers: &mut S,
+        router: &mut impl for<'s> Router<View<'s, S>>,
+        counts: &mut Counts,
+    ) {
+        let leave = &mut |wait, sojourn| counts.take(wait, sojourn);
+        if let Some(at) = look.take_if(|at| *at <= time) {
+            self.snapshots.take(at, servers, leave);
+            servers.advance(at, leave);
+            // No job comes with it.
+            router.look(at, &mut View { servers, size: f64::NAN });
+        }
+        self.snapshots.take(time, servers, leave);
     }
 }
 
@@ -411,6 +465,9 @@ impl Counts {
 
 /// Returns mean and standard deviation from sum and sum of squares.
 fn moments((sum, squares): (f64, f64), count: u64) -> (f64, f64) {
+    if count == 0 {
+        return (f64::NAN, f64::NAN);
+    }
     let n = count as f64;
     let mean = sum / n;
     (mean, ((squares / n - mean * mean).max(0.0) * n / (n - 1.0)).sqrt())

@@ -10,8 +10,12 @@ pub(super) trait Servers {
     fn count(&self) -> usize;
     /// Returns the number of jobs in a server, those in service included.
     fn jobs(&mut self, server: usize) -> u32;
-    /// Returns the number of its jobs that wait for a channel.
-    fn waiting(&mut self, server: usize) -> u32;
+    /// Returns how many of so many jobs in a server wait for a channel.
+    fn wait_of(&self, jobs: u32) -> u32;
+    /// Returns the channels of each server.
+    fn channels(&self) -> u32;
+    /// Returns most jobs in a server, those in service included.
+    fn capacity(&self) -> u32;
     /// Returns the work left in a server [time units of a channel].
     fn work(&mut self, server: usize) -> f64;
     /// Returns whether a server has as many jobs as it can.
@@ -75,8 +79,16 @@ macro_rules! shared {
             Self::jobs(self, server)
         }
 
-        fn waiting(&mut self, server: usize) -> u32 {
-            Self::waiting(self, server)
+        fn wait_of(&self, jobs: u32) -> u32 {
+            Self::wait_of(self, jobs)
+        }
+
+        fn channels(&self) -> u32 {
+            Self::channels(self)
+        }
+
+        fn capacity(&self) -> u32 {
+            Self::capacity(self)
         }
 
         fn work(&mut self, server: usize) -> f64 {
@@ -194,7 +206,10 @@ impl<S: Servers> Loads for S {
         }
         match load {
             Load::InSystem => f64::from(self.jobs(server)),
-            Load::Waiting => f64::from(self.waiting(server)),
+            Load::Waiting => {
+                let jobs = self.jobs(server);
+                f64::from(self.wait_of(jobs))
+            }
             Load::Work => self.work(server),
             Load::Delay => f64::from(self.jobs(server) + 1) / Servers::speed(self, server),
         }
@@ -213,8 +228,9 @@ impl<S: Servers> Loads for S {
     fn best_of_all(&mut self, rank: Rank, routing: &mut Pcg32) -> usize {
         let lists = match rank.load {
             Load::InSystem => self.shortest(false),
-            Load::Waiting => self.shortest(true),
-            Load::Work | Load::Delay => None,
+            // Of servers where equally many wait some may be full.
+            Load::Waiting if rank.full || self.capacity() == u32::MAX => self.shortest(true),
+            Load::Waiting | Load::Work | Load::Delay => None,
         };
         match lists {
             Some(lists) => chosen(lists, rank.tie, |server| Servers::speed(self, server), routing),
@@ -230,8 +246,8 @@ impl<S: Servers> Loads for S {
     }
 }
 
-/// Returns who of the shortest queues gets a job. Where they are full all are, so whether full ones
-/// may be chosen makes no difference.
+/// Returns who of the shortest queues gets a job. Where those with the fewest jobs are full all are,
+/// so whether full ones may be chosen makes no difference.
 fn chosen(
     lists: &[Vec<u32>],
     tie: Tie,

@@ -4,7 +4,7 @@ use super::transient::choices;
 use super::{Arrivals, LEVELS, Length, QUANTILES, SYSTEM, Supermarket};
 use crate::model::values::Values;
 use crate::model::{Shape, Warmup};
-use crate::policy::{BelowThreshold, IdleQueues, Load, Policy, Report, Sq, Tie};
+use crate::policy::{BelowThreshold, IdleQueues, Load, Policy, Rank, Report, Sq, Tie};
 use crate::rng::Distribution;
 use crate::sim::Discipline;
 use crate::theory::{
@@ -215,8 +215,12 @@ impl Supermarket {
     /// Servers that are equal, and are chosen by their queues alone.
     fn exchangeable(&self, policy: &Policy, rate: f64, values: &mut Values) -> Option<()> {
         let servers = self.speeds.len();
-        let least = |d: u32, replace: bool, load: Load, tie: Tie| match (load, tie) {
+        let least = |d: u32, replace: bool, rank: Rank| match (rank.load, rank.tie) {
             (Load::Waiting, _) if self.discipline == Discipline::Ps => None,
+            // Where nobody can wait a full server and an idle one are told apart only by that.
+            (Load::Waiting, _) if !rank.full && self.capacity == Some(1) => {
+                Some(Choice::Least { d, replace, waiting: false })
+            }
             (Load::InSystem | Load::Delay, _) => Some(Choice::Least { d, replace, waiting: false }),
             // An idle server and one with a single job are equal, but not in what becomes of them.
             (Load::Waiting, Tie::Random) => Some(Choice::Least { d, replace, waiting: true }),
@@ -224,11 +228,9 @@ impl Supermarket {
         };
         let choice = match policy {
             Policy::Sq(Sq { d, replace, memory: 0, beta: 1.0, rank }) => {
-                least(*d, *replace, rank.load, rank.tie)?
+                least(*d, *replace, *rank)?
             }
-            Policy::Least(policy) => {
-                least(servers as u32, false, policy.rank.load, policy.rank.tie)?
-            }
+            Policy::Least(policy) => least(servers as u32, false, policy.rank)?,
             Policy::BelowThreshold(BelowThreshold { threshold: 1 }) => Choice::Idle,
             Policy::IdleQueues(policy) => return self.reports(policy, rate, values),
             _ => return None,

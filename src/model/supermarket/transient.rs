@@ -82,8 +82,12 @@ impl Snapshots {
         Snapshots { taken: Vec::with_capacity(times.len() * LEVELS), times, next }
     }
 
+    /// Returns the time of the next one, infinite after the last.
+    pub(super) fn next(&self) -> f64 {
+        self.next
+    }
+
     /// Takes those that are due at a time, to which nothing has happened yet but departures.
-    #[inline(always)]
     pub(super) fn take(
         &mut self,
         now: f64,
@@ -95,7 +99,6 @@ impl Snapshots {
         }
     }
 
-    #[cold]
     fn take_one(&mut self, servers: &mut impl Servers, leave: &mut impl FnMut(f64, f64)) {
         servers.look(self.next, leave);
         let (count, mut with) = (servers.count(), [0_u32; LEVELS + 1]);

@@ -11,7 +11,7 @@ pub(super) struct View<'s, S> {
     pub size: f64,
 }
 
-impl<S: Loads> Loads for View<'_, S> {
+impl<S: Servers> Loads for View<'_, S> {
     fn servers(&self) -> usize {
         self.servers.servers()
     }
@@ -19,6 +19,24 @@ impl<S: Loads> Loads for View<'_, S> {
     #[inline(always)]
     fn load(&mut self, server: usize, load: Load) -> f64 {
         self.servers.load(server, load)
+    }
+
+    fn load_with(&mut self, server: usize, load: Load) -> f64 {
+        let now = self.servers.load(server, load);
+        if Loads::is_full(self.servers, server) {
+            // It won't get it.
+            return now;
+        }
+        let jobs = self.servers.jobs(server);
+        match load {
+            Load::InSystem => now + 1.0,
+            Load::Waiting => f64::from(self.servers.wait_of(jobs + 1)),
+            Load::Work => {
+                let channels = f64::from(self.servers.channels());
+                now + self.size * channels / Loads::speed(self.servers, server)
+            }
+            Load::Delay => now + 1.0 / Loads::speed(self.servers, server),
+        }
     }
 
     #[inline]

@@ -35,7 +35,8 @@ fn stations_agree_with_queues() {
             all.advance(now, &mut |wait, sojourn| ours.push((wait, sojourn)));
             for server in 0..2 {
                 assert_eq!(all.jobs(server), queues.jobs(server));
-                assert_eq!(all.waiting(server), queues.waiting(server));
+                let jobs = all.jobs(server);
+                assert_eq!(all.wait_of(jobs), queues.wait_of(jobs));
                 assert_eq!(all.work(server), queues.work(server));
             }
             let least = all.jobs(0).min(all.jobs(1));

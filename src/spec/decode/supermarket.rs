@@ -58,6 +58,9 @@ pub(super) fn decode(section: &Section) -> Option<Supermarket> {
     })
 }
 
+/// Most changes of state for each job of a modulated stream.
+const MOST_CHANGES: f64 = 10_000.0;
+
 /// Decodes how jobs come, and their sizes.
 fn traffic(section: &Section) -> Option<(Arrivals, Distribution)> {
     let names = ["interarrival", "mmpp", "trace"];
@@ -111,6 +114,16 @@ fn modulated(section: &Section) -> Option<Arrivals> {
     }
     if rates.iter().all(|&rate| rate == 0.0) {
         map.refuse("rates", "all `rates` are 0: no job ever comes".to_owned());
+        return None;
+    }
+    let jobs: f64 = rates.iter().zip(&durations).map(|(rate, time)| rate * time).sum();
+    let changes = rates.len() as f64 / jobs;
+    if changes > MOST_CHANGES {
+        let message = format!(
+            "the states change {changes:.0} times for each job, more than the {MOST_CHANGES} that a \
+             simulation gets over with"
+        );
+        map.refuse("rates", message);
         return None;
     }
     Some(Arrivals::Modulated { rates, durations })
