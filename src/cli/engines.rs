@@ -283,7 +283,7 @@ fn merge_call(submission: &Submission, paths: &Paths, ids: &[String]) -> Call {
     let plan = &paths.plan;
     call.arg(format!(
         "--wrap=grep -qs {plan} {}/plan.json || {{ grep -qs {plan} {folder}/manifest.json && exit 0; \
-         echo 'another run has the folder now'; exit 2; }}; \
+         echo 'the folder has another run now, or is gone'; exit 2; }}; \
          exec {program} merge {folder} --threads \"${{SLURM_CPUS_PER_TASK:-1}}\"",
         quoted(&paths.unfinished)
     ));

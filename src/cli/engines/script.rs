@@ -35,7 +35,7 @@ run_shard() {
         grep -qs "\"shards\": $shards," "$unfinished/plan.json"; }; then
         # Another task did this shard too, and all have been merged since.
         grep -qs "$plan" "$folder/manifest.json" && exit 0
-        echo "shard $shard of $shards: another run has $folder now" >&2
+        echo "shard $shard of $shards: $folder has another run now, or is gone" >&2
         exit 2
     fi
     "$program" run "$folder" --shard "$shard/$shards" --out "$folder" --threads "$threads" --quiet \

@@ -228,7 +228,7 @@ fn merging_waits_for_every_array_and_has_the_last_word_on_its_log() {
                 "--output=/data/100%% \"new\"/merge.log",
                 "--open-mode=truncate",
                 "--wrap=grep -qs 00c0ffee '/data/100% \"new\"/unfinished'/plan.json || \
-                 { grep -qs 00c0ffee '/data/100% \"new\"'/manifest.json && exit 0; echo 'another run has the folder now'; exit 2; }; \
+                 { grep -qs 00c0ffee '/data/100% \"new\"'/manifest.json && exit 0; echo 'the folder has another run now, or is gone'; exit 2; }; \
                  exec '/opt/it'\\''s $HOME/balancelab' merge '/data/100% \"new\"' \
                  --threads \"${SLURM_CPUS_PER_TASK:-1}\"",
             ]
