@@ -21,6 +21,8 @@ const LIMIT: f64 = 3.0;
 /// A claim with its verdict.
 #[derive(Clone, Debug)]
 pub struct Judged {
+    /// The number of the point.
+    pub point: u32,
     pub policy: String,
     pub response: String,
     /// The point's swept values, as the claim names them.
@@ -59,6 +61,7 @@ pub fn judge(experiment: &Experiment, claim: &Claim, moments: Option<&Vec<Moment
         Bound::Rounding(_) => t.is_some_and(|t| t <= LIMIT),
     };
     Judged {
+        point: claim.point,
         policy: experiment.labels[claim.policy].clone(),
         response: experiment.columns[claim.column].clone(),
         at: claim.at.clone(),
@@ -97,6 +100,7 @@ pub fn table(judged: &[Judged]) -> Table {
         "verdict",
         "at",
         "tolerance",
+        "point",
     ]
     .map(String::from)
     .to_vec();
@@ -113,6 +117,7 @@ pub fn table(judged: &[Judged]) -> Table {
             Cell::Text(claim.verdict().to_owned()),
             Cell::Text(claim.at.clone()),
             Cell::Number(claim.tolerance),
+            Cell::Whole(claim.point.into()),
         ]
     });
     Table { columns, rows: rows.collect() }

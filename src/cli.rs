@@ -4,6 +4,7 @@ mod args;
 mod engines;
 mod failures;
 mod progress;
+mod reports;
 mod run;
 mod search;
 mod shards;
@@ -72,6 +73,7 @@ fn dispatch(command: Command) -> anyhow::Result<End> {
         Command::Check(args) => check(&args),
         Command::Replay(args) => replay(&args),
         Command::Theory(args) => theory(&args),
+        Command::Report(args) => reports::report(&args),
         Command::Models => print(&report::vocabulary()),
         Command::Schema => print(&format!("{:#}\n", spec::schema())),
     }

@@ -8,10 +8,13 @@
 
 mod columns;
 mod comparisons;
+mod found;
 mod index;
 mod input;
 mod intent;
+mod layout;
 mod long;
+mod pictures;
 mod results;
 mod rows;
 mod shard;
@@ -22,8 +25,13 @@ mod transients;
 mod work;
 
 pub use comparisons::{Best, Comparison};
+pub use found::{Compared, Evaluation, Found, FoundClaim, FoundPoint, Instant, Summary};
 pub use input::read_input;
 pub use intent::Intent;
+pub use layout::{
+    AxisColumn, Baseline, Direction, Family, Layout, Measure, Members, PolicyColumns,
+};
+pub use pictures::{MARK, PAGE};
 pub use results::{Kept, Provenance, Results, verdict, z};
 pub use shard::{ShardWriter, finished_shard, kept, missing};
 pub use staging::Staging;
@@ -62,6 +70,11 @@ impl StoreError {
         let said = said.split(" at path ").next().unwrap_or_default();
         let path = path.display().to_string();
         StoreError { action, path, message: format!("{said}; {}", remedy(said)) }
+    }
+
+    /// Something that can't be done, and what there is to say of it.
+    fn said(action: &'static str, path: &Path, message: &str) -> Self {
+        StoreError { action, path: path.display().to_string(), message: message.to_owned() }
     }
 
     /// Another process is at work in a folder.

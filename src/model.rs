@@ -13,7 +13,7 @@ pub use supermarket::{Arrivals, Length, Supermarket, Trace, is_count};
 
 /// Version of the kernels and of everything else that turns a point and a replication into a row;
 /// raised when a row of an existing spec changes, so that rows of two versions are never mixed.
-pub const KERNELS: u32 = 2;
+pub const KERNELS: u32 = 3;
 
 use crate::policy::{Offers, Policy};
 use crate::rng::{Invalid, StreamKey, content_hash};

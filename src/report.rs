@@ -2,24 +2,61 @@
 //!
 //! Everything here returns text; printing is the business of `cli`.
 
+mod figure;
+mod figures;
 mod numbers;
+mod overview;
+mod page;
+mod plot;
 mod searches;
+mod verdict;
 mod vocabulary;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 
 pub use numbers::{duration, grouped, plus_minus, ranges, short, size};
+pub use overview::overview;
 pub use searches::{scenario, searches};
+pub use verdict::Sentence;
 pub use vocabulary::vocabulary;
 
 use crate::claims::Judged;
 use crate::design::Level;
 use crate::engine::{Plan, Selected};
-use crate::frame::{Comparison, Kept, verdict, z};
+use crate::frame::{Comparison, Found, Kept, verdict, z};
 use crate::spec::{Experiment, Replications, Select};
 use crate::stats::{Good, Intervals, Moments};
+
+/// The report of a run: its page, and its figures by the names of their files.
+#[derive(Debug)]
+pub struct Report {
+    pub page: String,
+    pub figures: Vec<(String, String)>,
+    /// What the run came to.
+    pub verdict: Vec<Sentence>,
+}
+
+impl Report {
+    /// Makes the report of stored results.
+    pub fn new(found: &Found) -> Report {
+        let drawn = figures::figures(found).into_iter();
+        let drawn: Vec<_> = drawn.map(|figure| (plot::draw(&figure), figure)).collect();
+        let drawn: Vec<_> = drawn.into_iter().map(|(drawn, figure)| (figure, drawn)).collect();
+        let files = drawn
+            .iter()
+            .map(|(figure, drawn)| (format!("{}.svg", figure.name), drawn.file(&figure.title)));
+        Report {
+            figures: files.collect(),
+            page: page::page(found, &drawn),
+            verdict: verdict::verdict(found),
+        }
+    }
+}
+
+/// Most points of an experiment of which the terminal shows all; of more it shows each policy's best.
+pub const FEW: u32 = 40;
 
 /// Most points of one policy that the table of results shows.
 const SHOWN_OF_POLICY: usize = 11;
@@ -62,13 +99,7 @@ pub fn shown_points(experiment: &Experiment) -> BTreeSet<u32> {
 
 /// Returns the table of results: headline responses of the shown points with their intervals.
 pub fn results(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>) -> String {
-    let headline: Vec<usize> = experiment
-        .system
-        .responses
-        .iter()
-        .filter(|response| response.headline)
-        .filter_map(|response| experiment.columns.iter().position(|column| column == response.name))
-        .collect();
+    let headline = headlines(experiment);
     let axes = experiment.design.columns();
     let mut header = vec!["policy".to_owned()];
     header.extend(axes.iter().cloned());
@@ -128,7 +159,24 @@ pub fn results(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>) -> S
     if !theoretical.is_empty() {
         text += "theory is of the long run: `warmup` leaves the start out, which is empty\n";
     }
-    for &column in &headline {
+    text += &short_batches(experiment, kept, shown);
+    if more > 0 {
+        text += &format!("{} more points are in summary.csv\n", grouped(more as f64));
+    }
+    text
+}
+
+/// Returns the columns that terminal tables show.
+fn headlines(experiment: &Experiment) -> Vec<usize> {
+    let responses = experiment.system.responses.iter().filter(|response| response.headline);
+    let column = |name: &str| experiment.columns.iter().position(|column| column == name);
+    responses.filter_map(|response| column(response.name)).collect()
+}
+
+/// Warns of batches of the shown points that are too short.
+pub fn short_batches(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>) -> String {
+    let mut text = String::new();
+    for column in headlines(experiment) {
         let p = |point: &u32| kept.uncorrelated.get(point).and_then(|p| p.get(column).copied());
         let short =
             shown.iter().filter(|point| p(point).flatten().is_some_and(|p| p < TOO_CORRELATED));
@@ -141,9 +189,6 @@ pub fn results(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>) -> S
                 shown.len()
             );
         }
-    }
-    if more > 0 {
-        text += &format!("{} more points are in summary.csv\n", grouped(more as f64));
     }
     text
 }
@@ -229,9 +274,9 @@ pub fn comparisons(experiment: &Experiment, kept: &Kept) -> String {
             Some(interval) => plus_minus(comparison.difference, interval.half_width()),
             None => format!("{:.4} (one run)", comparison.difference),
         });
-        row.push(verdict(comparison.verdict).to_owned());
-        row.push(comparison.variance_reduction.map_or(String::new(), |by| format!("{by:.1}")));
-        table.add_row(row);
+        let by = comparison.variance_reduction.map_or(String::new(), |by| format!("{by:.1}"));
+        let judged = [judged_cell(verdict(comparison.verdict)), Cell::new(by)];
+        table.add_row(row.into_iter().map(Cell::new).chain(judged));
     }
     let mut baseline = experiment.labels[experiment.baseline.policy].clone();
     for (axis, level) in &experiment.baseline.at {
@@ -325,8 +370,8 @@ pub fn claims(experiment: &Experiment, judged: &[Judged]) -> String {
             row.push(claim.tolerance.map_or(String::new(), |tolerance| tolerance.to_string()));
         }
         row.push(claim.p.map_or("none".to_owned(), |p| format!("{p:.3}")));
-        row.push(claim.verdict().to_owned());
-        table.add_row(row);
+        let verdict = judged_cell(claim.verdict());
+        table.add_row(row.into_iter().map(Cell::new).chain([verdict]));
     }
     let source = match &experiment.source {
         Some(source) => format!("published: {source}\n"),
@@ -395,6 +440,15 @@ pub fn replication(columns: &[String], values: &[f64]) -> String {
         table.add_row([name.clone(), value]);
     }
     format!("{table}\n")
+}
+
+/// Returns the cell of a verdict, in colour on a terminal that wants it.
+fn judged_cell(verdict: &str) -> Cell {
+    match verdict {
+        "pass" | "better" => Cell::new(verdict).fg(Color::Green),
+        "fail" | "worse" => Cell::new(verdict).fg(Color::Red),
+        _ => Cell::new(verdict),
+    }
 }
 
 /// Returns an empty table whose columns from `numbers` on are aligned as numbers.

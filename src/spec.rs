@@ -37,12 +37,13 @@ pub use statistics::{Baseline, CommonRandomNumbers, Replications, Select};
 pub use stored::{Earlier, Stored};
 
 use axes::Swept;
+use catalog::{MODELS, POLICIES};
 use diagnostic::{At, Faults};
 use optimize::Trees;
 use section::Scope;
 use yaml::Node;
 
-use crate::design::{Design, Level, Point};
+use crate::design::{Axis, Design, Level, Point};
 use crate::model::{Columns, Model, System};
 use crate::policy::Policy;
 use crate::stats::Good;
@@ -193,6 +194,18 @@ impl Experiment {
         };
         let columns = self.columns.iter().enumerate();
         columns.filter_map(|(at, name)| directed(name).map(|good| (at, good))).collect()
+    }
+
+    /// Returns the unit of an axis of a policy, or of the model.
+    pub fn unit(&self, policy: Option<usize>, axis: &Axis) -> &'static str {
+        let (kinds, name) = match policy {
+            Some(policy) => {
+                (POLICIES, self.policies.get(policy).and_then(|one| path::kind(&one.node)))
+            }
+            None => (MODELS, Some(self.system.name)),
+        };
+        let kind = kinds.iter().find(|kind| Some(kind.name) == name);
+        kind.map_or("", |kind| kind.unit(&axis.path))
     }
 
     /// Returns whether replications are looked at on the way.

@@ -67,6 +67,8 @@ pub(super) enum Command {
     Merge(Merge),
     /// Hand the shards that are missing to a batch system, as its job array.
     Submit(Submit),
+    /// Make the figures and the page of stored results again.
+    Report(Report),
     /// List models, policies, distributions and search methods with units and defaults.
     Models,
     /// Print the JSON Schema of a spec, for editors.
@@ -242,6 +244,14 @@ pub(super) struct Merge {
     pub(super) folder: PathBuf,
     #[command(flatten)]
     pub(super) effort: Effort,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Report {
+    /// The folder of results.
+    pub(super) folder: PathBuf,
     #[command(flatten)]
     pub(super) output: Output,
 }

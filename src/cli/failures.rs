@@ -52,12 +52,18 @@ pub(super) fn name_failures(
 }
 
 fn replay_line(spec: &Stored, failed: &Failed) -> String {
-    let mut line = format!("balancelab replay {}", quoted(&spec.name));
+    let Failed { point, replication, .. } = failed;
+    format!("{} --point {point} --replication {replication}", command("replay", spec))
+}
+
+/// Returns the line that calls a command with a spec as it was changed.
+pub(super) fn command(name: &str, spec: &Stored) -> String {
+    let mut line = format!("balancelab {name} {}", quoted(&spec.name));
     for Override { flag, .. } in &spec.overrides {
         line += &match flag.strip_prefix("--set ") {
             Some(set) => format!(" --set {}", quoted(set)),
             None => format!(" {flag}"),
         };
     }
-    line + &format!(" --point {} --replication {}", failed.point, failed.replication)
+    line
 }

@@ -7,14 +7,15 @@ use cpu_time::ProcessTime;
 use serde_json::json;
 
 use super::args::{Output, Run};
-use super::failures::{failures, name_failures};
+use super::failures::{command, failures, name_failures};
 use super::progress::{Progress, SearchProgress, cancel_on_signal};
 use super::search::{self, Fruitless, Searched};
-use super::{End, Loaded, Usage, complain, load_whole, print, quoted_path, shards};
+use super::{End, Loaded, Usage, complain, load_whole, print, quoted_path, reports, shards};
 use crate::claims::{self, Judged};
 use crate::engine::{self, EngineError, Failed, Journal, Options, Plan, Shard};
 use crate::frame::{
-    Intent, Kept, OpenError, Provenance, Results, Staging, Store, StoreError, Work,
+    Found, Intent, Kept, Layout, OpenError, PAGE, Provenance, Results, Staging, Store, StoreError,
+    Work,
 };
 use crate::model::KERNELS;
 use crate::optimize::{Outcome, Step};
@@ -22,7 +23,7 @@ use crate::report;
 use crate::spec::{Experiment, Optimize, Replications};
 
 /// Version of the files' columns and of the manifest.
-pub(super) const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 2;
 
 pub(super) fn run(args: &Run) -> anyhow::Result<End> {
     if let Some(shard) = args.shard {
@@ -235,6 +236,7 @@ fn sweep_with(
     let mut manifest = manifest(start, experiment, intent, options, (&counts, &findings));
     manifest["exit_code"] = (end as u8).into();
     staging.commit(manifest)?;
+    let (found, report) = reports::put(work)?;
     work.remove()?;
     if output.json {
         let summary = json!({
@@ -243,11 +245,14 @@ fn sweep_with(
             "wall_seconds": start.0.elapsed().as_secs_f64(),
             "claims": findings.judged.iter().map(claim_json).collect::<Vec<_>>(),
             "searches": search::optima(experiment, &findings.optima, &findings.fruitless),
+            "verdict": report.verdict.iter().map(|one| &one.text).collect::<Vec<_>>(),
+            "report": work.results().join(PAGE).display().to_string(),
         });
         print(&format!("{summary:#}\n"))?;
     } else if !output.quiet {
-        print(&tables(experiment, &findings, &shown))?;
-        print(&format!("results are in {}\n", work.results().display()))?;
+        print(&tables(experiment, &findings, &shown, &found))?;
+        let folder = work.results().display();
+        print(&format!("results are in {folder}, to be looked at in {folder}/{PAGE}\n"))?;
     }
     name_failures(experiment, &intent.spec, &findings.failed, "; failures.csv names them")?;
     for this in &findings.fruitless {
@@ -311,20 +316,35 @@ fn manifest(
         "wall_seconds": start.0.elapsed().as_secs_f64(),
         "cpu_seconds": start.1.elapsed().as_secs_f64(),
         "threads": threads(options.threads),
+        "run": command("run", &intent.spec),
+        "replay": command("replay", &intent.spec),
+        "layout": Layout::new(experiment),
         "overrides": intent.spec.overrides.iter().map(|change| &change.flag).collect::<Vec<_>>(),
         "spec": experiment.text,
     })
 }
 
 /// Returns what the terminal shows of a run.
-fn tables(experiment: &Experiment, findings: &Findings, shown: &BTreeSet<u32>) -> String {
+fn tables(
+    experiment: &Experiment,
+    findings: &Findings,
+    shown: &BTreeSet<u32>,
+    found: &Found,
+) -> String {
     let Findings { kept, selected, optima, judged, .. } = findings;
     let mut text = format!("{}\n", headline(experiment, findings));
-    text += &report::results(experiment, kept, shown);
+    let overview = if experiment.points() > report::FEW { report::overview(found) } else { None };
+    let is_whole = overview.is_none();
+    text += &match overview {
+        Some(overview) => overview + &report::short_batches(experiment, kept, shown),
+        None => report::results(experiment, kept, shown),
+    };
     if let (Some(rule), Some(selected)) = (&experiment.select, selected) {
         text += &report::selected(experiment, rule, selected);
     }
-    text += &report::comparisons(experiment, kept);
+    if is_whole {
+        text += &report::comparisons(experiment, kept);
+    }
     text += &report::searches(experiment, optima);
     if !judged.is_empty() {
         text += &format!("\n{}", report::claims(experiment, judged));

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use tempfile::NamedTempFile;
 
+use super::pictures::remove_report;
 use super::work::{Work, file_hash, put_in_place, readable, remove, sync_folder};
 use super::{REPLICATIONS, StoreError};
 
@@ -132,6 +133,7 @@ impl<'a> Staging<'a> {
             return Err(error);
         }
         STALE.iter().try_for_each(|stale| remove(&results.join(stale)))?;
+        remove_report(&results)?;
         files.try_for_each(put)?;
         sync_folder(&results)?;
         remove(&commit)

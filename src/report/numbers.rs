@@ -11,9 +11,12 @@ pub fn plus_minus(mean: f64, half: f64) -> String {
 
 /// Returns a number with at most six significant digits.
 pub fn short(number: f64) -> String {
-    let text = format!("{number:.5e}");
-    let rounded: f64 = text.parse().unwrap_or(number);
-    format!("{rounded}")
+    format!("{}", six_digits(number))
+}
+
+/// Returns a number rounded to six significant digits.
+pub fn six_digits(number: f64) -> f64 {
+    format!("{number:.5e}").parse().unwrap_or(number)
 }
 
 /// Returns a whole number with its digits in groups of three.

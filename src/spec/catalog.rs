@@ -161,6 +161,22 @@ impl Kind {
         self.fields.iter().find(|field| field.name == name)
     }
 
+    /// Returns the unit of the field at the end of a path from its fields, or from its own name; none
+    /// where that isn't known.
+    pub fn unit(&self, path: &[String]) -> &'static str {
+        let Some((first, rest)) = path.split_first() else { return "" };
+        let bare = self.bare().filter(|_| first == self.name);
+        let Some(field) = self.field(first).or(bare) else { return "" };
+        match (field.takes, rest) {
+            (Takes::Distribution, [name, inner, ..]) => {
+                let kind = DISTRIBUTIONS.iter().find(|kind| kind.name == name);
+                kind.and_then(|kind| kind.field(inner)).map_or("", |field| field.unit)
+            }
+            (Takes::Map(kind), [_, ..]) => kind.unit(rest),
+            _ => field.unit,
+        }
+    }
+
     /// Returns the field that a bare value after the name stands for, where it is unambiguous:
     /// the first, if no other is required.
     pub fn bare(&self) -> Option<&'static Field> {

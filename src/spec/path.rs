@@ -278,6 +278,11 @@ pub fn label(policy: &Node) -> &str {
     }
 }
 
+/// Returns a policy's kind.
+pub fn kind(policy: &Node) -> Option<&str> {
+    named(policy).map(|(name, _)| name)
+}
+
 /// Returns where a policy's kind stands.
 pub fn kind_at(policy: &Node) -> At {
     policy.entries().first().map_or(policy.at, |entry| entry.key_at)

@@ -14,6 +14,7 @@ mod plans;
 mod policies;
 mod program;
 mod readme;
+mod report;
 mod reproducible;
 mod resume;
 mod schema;

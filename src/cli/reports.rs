@@ -1,0 +1,62 @@
+//! `report`: figures and a page of stored results.
+
+use serde_json::{Value, json};
+
+use super::args::Report as Arguments;
+use super::run::SCHEMA;
+use super::{End, print};
+use crate::frame::{Found, Layout, PAGE, StoreError, Work};
+use crate::report::Report;
+use crate::spec::{self, Override};
+
+pub(super) fn report(args: &Arguments) -> anyhow::Result<End> {
+    // What isn't there isn't made.
+    read(&args.folder)?;
+    let work = Work::open(&args.folder)?;
+    let made = put(&work);
+    let left = work.leave();
+    let (_, report) = made?;
+    left?;
+    let page = args.folder.join(PAGE).display().to_string();
+    if args.output.json {
+        let verdict: Vec<&str> = report.verdict.iter().map(|one| one.text.as_str()).collect();
+        let figures: Vec<&str> = report.figures.iter().map(|(name, _)| name.as_str()).collect();
+        let said = json!({"page": page, "verdict": verdict, "figures": figures});
+        return print(&format!("{said:#}\n"));
+    }
+    if !args.output.quiet {
+        for sentence in &report.verdict {
+            print(&format!("{}\n", sentence.text))?;
+        }
+        let count = report.figures.len();
+        print(&format!("{count} figures, and a page to be looked at: {page}\n"))?;
+    }
+    Ok(End::Fine)
+}
+
+/// Makes the report of the results in a folder, and puts it beside them.
+pub(super) fn put(work: &Work) -> Result<(Found, Report), StoreError> {
+    let found = read(work.results())?;
+    let report = Report::new(&found);
+    work.put_report(&report.page, &report.figures)?;
+    Ok((found, report))
+}
+
+fn read(folder: &std::path::Path) -> Result<Found, StoreError> {
+    Found::read(folder, SCHEMA, older)
+}
+
+/// Makes the layout of results whose manifest has none: from their spec, which it has.
+fn older(manifest: &Value) -> Result<Layout, String> {
+    let text = manifest["spec"].as_str().unwrap_or_default().to_owned();
+    let flags = manifest["overrides"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let overrides = flags.map(|flag| match flag.split_once(' ') {
+        Some(("--set", change)) => Override::parse(change),
+        Some((flag, value)) => Ok(Override::top(flag.trim_start_matches("--"), value)),
+        None => Err(format!("what is `{flag}`?")),
+    });
+    let overrides = overrides.collect::<Result<Vec<_>, _>>()?;
+    let read = |path: &str| Err(format!("{path} isn't stored with the results"));
+    let experiment = spec::load("its spec", text, &overrides, &read);
+    experiment.map(|experiment| Layout::new(&experiment)).map_err(|error| error.to_string())
+}

@@ -1,0 +1,149 @@
+//! Which figures the results of a run have.
+
+mod along;
+mod whole;
+
+use std::collections::BTreeSet;
+
+use super::figure::{Figure, Mark};
+use crate::design::Level;
+use crate::frame::{Direction, Found, FoundPoint, Summary};
+
+pub use along::scenario_words;
+pub use whole::best;
+
+/// Most responses that have figures.
+const RESPONSES: usize = 12;
+/// Most figures of one kind for a response.
+const PER_KIND: usize = 6;
+/// Most lines of a figure, those of policies without its axis apart.
+const LINES: usize = 7;
+/// Most policies without the axis of a figure.
+const CONTROLS: usize = 6;
+/// Most figures of a run.
+const FIGURES: usize = 80;
+
+/// Returns the figures of a run, those that matter first.
+pub fn figures(found: &Found) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for response in shown(found) {
+        figures.extend(along::curves(found, response));
+        figures.extend(whole::forest(found, response));
+        figures.extend(whole::heat_maps(found, response));
+    }
+    figures.extend(along::searches(found));
+    figures.extend(along::tails(found));
+    figures.extend(along::transients(found));
+    figures.extend(whole::bars(found));
+    figures.truncate(FIGURES);
+    let mut names = BTreeSet::new();
+    for figure in &mut figures {
+        figure.name = file_name(&figure.name);
+        let stem = figure.name.clone();
+        let mut number = 2;
+        while !names.insert(figure.name.clone()) {
+            figure.name = format!("{stem}-{number}");
+            number += 1;
+        }
+    }
+    figures
+}
+
+/// Returns the positions of the responses that are shown: what terminal tables show, what is claimed
+/// and what was searched for, then others with one column, as many as there is room for. What is the
+/// same at all of several points isn't.
+pub fn shown(found: &Found) -> Vec<usize> {
+    let measures = &found.layout.responses;
+    let asked = |column: &str| {
+        found.claims.iter().any(|claim| claim.response == column)
+            || found.searches.iter().any(|search| search["response"] == column)
+    };
+    let varies = |&at: &usize| {
+        let mut means = found.points.iter().filter_map(|point| Some(point.summaries[at]?.mean));
+        let first = means.next();
+        let is_off = |first: f64, mean: f64| (mean - first).abs() > 1e-9 * first.abs();
+        first.is_some_and(|first| found.points.len() == 1 || means.any(|mean| is_off(first, mean)))
+    };
+    let all = || (0..measures.len()).filter(varies);
+    let first = all().filter(|&at| measures[at].headline && measures[at].family.is_none());
+    let claimed = all().filter(|&at| measures[at].family.is_none() && asked(&measures[at].column));
+    let directed = all().filter(|&at| measures[at].family.is_none() && measures[at].good.is_some());
+    let rest = all().filter(|&at| measures[at].family.is_none());
+    let mut shown = Vec::new();
+    for at in first.chain(claimed).chain(directed).chain(rest) {
+        if !shown.contains(&at) && measures[at].column != "counted_from" {
+            shown.push(at);
+        }
+    }
+    shown.truncate(RESPONSES);
+    shown
+}
+
+/// Returns a name that file systems take.
+fn file_name(name: &str) -> String {
+    let plain = |letter: char| match letter {
+        letter if letter.is_ascii_alphanumeric() || "-_.".contains(letter) => letter,
+        _ => '_',
+    };
+    let name: String = name.chars().map(plain).take(80).collect();
+    name.trim_start_matches('.').to_owned()
+}
+
+fn mark(x: f64, summary: &Summary) -> Mark {
+    Mark { x, y: summary.mean, ends: summary.ends }
+}
+
+fn number(level: &Level) -> Option<f64> {
+    match level {
+        Level::Number(number) => Some(*number),
+        Level::Text(_) => None,
+    }
+}
+
+fn words(level: &Level) -> String {
+    match level {
+        Level::Number(number) => super::numbers::short(*number),
+        Level::Text(text) => text.clone(),
+    }
+}
+
+/// Returns a policy with the values of some axes, for people.
+fn named(policy: &str, levels: &[(String, String)]) -> String {
+    let levels = levels.iter().map(|(axis, level)| format!(" {axis} {level}"));
+    policy.to_owned() + &levels.collect::<String>()
+}
+
+/// Returns the values of the model's axes at a point: its scenario.
+pub fn scenario(found: &Found, point: &FoundPoint) -> Vec<(String, String)> {
+    levels(found, point, true)
+}
+
+/// Returns the values of a point's axes, those of the model or those of its policy.
+fn levels(found: &Found, point: &FoundPoint, of_scenario: bool) -> Vec<(String, String)> {
+    let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
+    let axes = policy.into_iter().flat_map(|policy| &policy.axes);
+    let axes = axes.filter(|axis| axis.scenario == of_scenario);
+    axes.filter_map(|axis| Some((axis.column.clone(), words(point.levels.get(&axis.column)?))))
+        .collect()
+}
+
+/// Returns the position of a policy among the layout's.
+fn position(found: &Found, label: &str) -> Option<usize> {
+    found.layout.policies.iter().position(|policy| policy.label == label)
+}
+
+/// Whether a value is the better one.
+fn is_better(good: Direction, value: f64, than: f64) -> bool {
+    match good {
+        Direction::Less => value < than,
+        Direction::More => value > than,
+    }
+}
+
+/// Returns at most so many items, at equal distances, the ends included.
+fn some<T: Clone>(items: &[T], most: usize) -> Vec<T> {
+    if items.len() <= most || most < 2 {
+        return items.iter().take(most).cloned().collect();
+    }
+    (0..most).map(|at| items[at * (items.len() - 1) / (most - 1)].clone()).collect()
+}

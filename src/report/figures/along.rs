@@ -1,0 +1,509 @@
+//! Figures along something: an axis, replications of a search, the length of a queue, time.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{
+    CONTROLS, LINES, PER_KIND, levels, mark, named, number, position, scenario, some, words,
+};
+use crate::frame::{Found, FoundPoint, Members};
+use crate::report::figure::{Body, Curves, Figure, Look, Mark, Scale, Series, titled};
+use crate::report::numbers::short;
+
+/// Parts of an axis in each of which a line has at most two marks: more would be smaller than a pixel.
+const COLUMNS: f64 = 600.0;
+
+/// An axis that responses are shown along, on one kind of scale.
+#[derive(Clone, Debug, PartialEq)]
+struct Along {
+    column: String,
+    unit: String,
+    log: bool,
+    /// Whether it is the model's.
+    scenario: bool,
+}
+
+/// Returns a response against each axis.
+pub(super) fn curves(found: &Found, response: usize) -> Vec<Figure> {
+    axes(found).iter().flat_map(|along| against(found, response, along)).collect()
+}
+
+/// Returns the axes with at least two numbers.
+fn axes(found: &Found) -> Vec<Along> {
+    let mut all: Vec<Along> = Vec::new();
+    for axis in found.layout.policies.iter().flat_map(|policy| &policy.axes) {
+        let along = Along {
+            column: axis.column.clone(),
+            unit: axis.unit.clone(),
+            log: axis.log,
+            scenario: axis.scenario,
+        };
+        let known = all.iter().any(|one| (&one.column, one.log) == (&along.column, along.log));
+        let mut values = found
+            .points
+            .iter()
+            .filter(|point| has(found, point, &along))
+            .filter_map(|point| number(point.levels.get(&along.column)?));
+        let first = values.next();
+        if !known && first.is_some_and(|first| values.any(|value| value != first)) {
+            all.push(along);
+        }
+    }
+    all
+}
+
+/// Whether a point's policy has an axis on that kind of scale.
+fn has(found: &Found, point: &FoundPoint, along: &Along) -> bool {
+    let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
+    policy.is_some_and(|policy| {
+        policy.axes.iter().any(|axis| axis.column == along.column && axis.log == along.log)
+    })
+}
+
+fn has_column(found: &Found, point: &FoundPoint, column: &str) -> bool {
+    let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
+    policy.is_some_and(|policy| policy.axes.iter().any(|axis| axis.column == column))
+}
+
+/// Values of axes by name.
+type At = Vec<(String, String)>;
+
+/// Returns a response against an axis: one figure for each scenario, but for those that the axis
+/// makes; if there are few lines in all, one figure.
+fn against(found: &Found, response: usize, along: &Along) -> Vec<Figure> {
+    let other =
+        |all: At| -> At { all.into_iter().filter(|(axis, _)| *axis != along.column).collect() };
+    let points: Vec<&FoundPoint> =
+        found.points.iter().filter(|point| point.summaries[response].is_some()).collect();
+    let mut facets: Vec<At> = Vec::new();
+    let mut lines: BTreeMap<(usize, usize, At), Vec<&FoundPoint>> = BTreeMap::new();
+    let mut controls: Vec<(usize, &FoundPoint)> = Vec::new();
+    for point in &points {
+        let facet = other(scenario(found, point));
+        let facet = facets.iter().position(|known| *known == facet).unwrap_or_else(|| {
+            facets.push(facet);
+            facets.len() - 1
+        });
+        let policy = position(found, &point.policy).unwrap_or_default();
+        if has(found, point, along) {
+            let own = other(levels(found, point, false));
+            lines.entry((facet, policy, own)).or_default().push(point);
+        } else if !has_column(found, point, &along.column) {
+            controls.push((facet, point));
+        }
+    }
+    // Points without the axis that have others are no yardsticks.
+    controls.retain(|(_, point)| levels(found, point, false).is_empty());
+    let whole = facets.len() <= 1 || lines.len() <= LINES && controls.len() <= CONTROLS;
+    let chosen: Vec<usize> = match whole {
+        true => vec![0],
+        false => some(&(0..facets.len()).collect::<Vec<_>>(), PER_KIND),
+    };
+    let figure = |facet: &usize| {
+        let is_in = |of: usize| whole || of == *facet;
+        let lines: Vec<_> = lines.iter().filter(|((of, ..), _)| is_in(*of)).collect();
+        let shown = some(&lines, LINES);
+        let mut series = Vec::new();
+        let colours = colours(found, shown.iter().map(|((_, policy, _), _)| *policy).collect());
+        for (((of, policy, own), points), number) in shown.iter().zip(colours) {
+            let label = &found.layout.policies[*policy].label;
+            let mut name = named(label, own);
+            if whole {
+                name = named(&name, &facets[*of]);
+            }
+            series.extend(line(points, response, along, (name, *policy, number)));
+        }
+        let controls: Vec<_> = controls.iter().filter(|(of, _)| is_in(*of)).copied().collect();
+        drawn(found, (response, along), series, (lines.len(), shown.len()), &controls, || {
+            if whole { Vec::new() } else { facets[*facet].clone() }
+        })
+    };
+    chosen.iter().filter_map(figure).collect()
+}
+
+/// Returns a colour for each line: that of its policy wherever it is, if no two are alike then.
+fn colours(found: &Found, policies: Vec<usize>) -> Vec<usize> {
+    let swept = |policy: &&usize| !found.layout.policies[**policy].axes.is_empty();
+    let rank = |policy: &usize| (0..*policy).collect::<Vec<_>>().iter().filter(swept).count();
+    let own: Vec<usize> = policies.iter().map(|policy| rank(policy) % LINES).collect();
+    let alike = (1..own.len()).any(|at| own[..at].contains(&own[at]));
+    if alike { (0..policies.len()).collect() } else { own }
+}
+
+/// Returns the line of some points, and that of theory.
+fn line(
+    points: &[&FoundPoint],
+    response: usize,
+    along: &Along,
+    (name, policy, colour): (String, usize, usize),
+) -> Vec<Series> {
+    let mut marks: Vec<Mark> = Vec::new();
+    let mut theory: Vec<Mark> = Vec::new();
+    for point in points {
+        let x = point.levels.get(&along.column).and_then(number);
+        if let (Some(x), Some(summary)) = (x, &point.summaries[response]) {
+            marks.push(mark(x, summary));
+            let y = summary.theory.unwrap_or(f64::NAN);
+            theory.push(Mark { x, y, ends: None });
+        }
+    }
+    marks.sort_by(|a, b| a.x.total_cmp(&b.x));
+    theory.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let (policy, colour) = (Some(policy), Some(colour));
+    let has_theory = theory.iter().any(|mark| mark.y.is_finite());
+    let line = Series { name: name.clone(), policy, look: Look::Line, colour, marks };
+    let theory = Series {
+        name: format!("{name}, theory"),
+        policy,
+        look: Look::Theory,
+        colour,
+        marks: theory,
+    };
+    if has_theory { vec![line, theory] } else { vec![line] }
+}
+
+/// Returns the figure of some lines, with what stands beside them.
+fn drawn(
+    found: &Found,
+    (response, along): (usize, &Along),
+    mut series: Vec<Series>,
+    (lines, shown): (usize, usize),
+    controls: &[(usize, &FoundPoint)],
+    facet: impl FnOnce() -> At,
+) -> Option<Figure> {
+    let measure = &found.layout.responses[response];
+    let xs = || series.iter().flat_map(|series| &series.marks).map(|mark| mark.x);
+    let x = Scale::over(&along.column, &along.unit, along.log, xs());
+    let (from, to) =
+        xs().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    series.iter_mut().for_each(|series| series.thin(&x, COLUMNS));
+    if series.iter().all(|series| series.marks.len() < 2) {
+        return None;
+    }
+    for (_, point) in some(controls, CONTROLS) {
+        let Some(summary) = &point.summaries[response] else { continue };
+        let ends = [from, to].map(|x| mark(x, summary));
+        series.push(Series {
+            name: point.policy.clone(),
+            policy: position(found, &point.policy),
+            look: Look::Control,
+            colour: None,
+            marks: ends.to_vec(),
+        });
+    }
+    series.extend(published(found, response, along, &series));
+    series.extend(confirmed(found, response, along, (from, to)));
+    let y = {
+        // Theory and intervals may be far off; what was simulated has to be seen.
+        let solid = series.iter().filter(|series| series.look != Look::Theory);
+        let values = solid.flat_map(|series| &series.marks).map(|mark| mark.y);
+        let log = along.scenario && is_wide(values.clone());
+        let mut y = Scale::over(&measure.column, &measure.unit, log, values);
+        let solid = series.iter().filter(|series| series.look != Look::Theory);
+        let ends = solid.flat_map(|series| &series.marks).filter_map(|mark| mark.ends);
+        y.stretch(ends.flat_map(|(low, high)| [low, high]));
+        y
+    };
+    let facet = facet();
+    let place = match facet.is_empty() {
+        true => String::new(),
+        false => format!(" at{}", named("", &facet)),
+    };
+    let (kind, scale) = if along.log { ("-log", ", logarithmic") } else { ("", "") };
+    let mut note = format!("{}. Bands are {} intervals.", sentence(&measure.about), percent(found));
+    if lines > shown {
+        note += &format!(" {shown} of {lines} lines are shown.");
+    }
+    Some(Figure {
+        name: format!("{}-{}{kind}{}", measure.column, along.column, named("", &facet)),
+        title: format!("{} against {}{scale}{place}", measure.column, along.column),
+        note,
+        response: Some(measure.column.clone()),
+        body: Body::Curves(Curves { x, y, series }),
+    })
+}
+
+/// Whether values are so far apart that the small ones are lost on a linear scale.
+fn is_wide(values: impl Iterator<Item = f64> + Clone) -> bool {
+    let low = values.clone().fold(f64::INFINITY, f64::min);
+    let high = values.fold(f64::NEG_INFINITY, f64::max);
+    low > 0.0 && high / low > 30.0
+}
+
+/// Returns the published figures of what is shown.
+fn published(found: &Found, response: usize, along: &Along, series: &[Series]) -> Option<Series> {
+    let column = &found.layout.responses[response].column;
+    let shown = |policy: &str| {
+        let policy = position(found, policy);
+        series.iter().any(|series| series.policy == policy && series.look == Look::Line)
+    };
+    let marks =
+        found.claims.iter().filter(|claim| claim.response == *column && shown(&claim.policy));
+    let mut marks: Vec<Mark> = marks
+        .filter_map(|claim| {
+            let point = found.points.iter().find(|point| Some(point.number) == claim.point)?;
+            let x = number(point.levels.get(&along.column)?)?;
+            has(found, point, along).then_some(Mark { x, y: claim.published, ends: None })
+        })
+        .collect();
+    marks.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let name = "published".to_owned();
+    let series = Series { name, policy: None, look: Look::Published, colour: None, marks };
+    (!series.marks.is_empty()).then_some(series)
+}
+
+/// Returns what searches over the axis found, and how good it is.
+fn confirmed(
+    found: &Found,
+    response: usize,
+    along: &Along,
+    (from, to): (f64, f64),
+) -> Option<Series> {
+    let column = &found.layout.responses[response].column;
+    let marks = found.searches.iter().filter(|search| search["response"] == *column.as_str());
+    let marks = marks.filter_map(|search| {
+        let values = search["found"].as_object()?;
+        let (name, value) = values.iter().next().filter(|_| values.len() == 1)?;
+        let x = value["value"].as_f64().filter(|x| (from..=to).contains(x))?;
+        let confirmed = &search["confirmed"];
+        let end = |name: &str| confirmed[name].as_f64();
+        let y = end("mean")?;
+        let ends = end("ci_low").zip(end("ci_high"));
+        is_parameter(name, &along.column).then_some(Mark { x, y, ends })
+    });
+    let marks: Vec<Mark> = marks.collect();
+    let name = "found by the search".to_owned();
+    let series = Series { name, policy: None, look: Look::Found, colour: None, marks };
+    (!series.marks.is_empty()).then_some(series)
+}
+
+/// Whether a searched parameter, which is a path, is the field behind an axis.
+fn is_parameter(path: &str, column: &str) -> bool {
+    path == column || path.rsplit('.').next() == Some(column)
+}
+
+/// Returns how searches went: where they thought best as replications were spent, and their gains.
+pub(super) fn searches(found: &Found) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for search in found.searches.iter().filter(|search| search["found"].is_object()) {
+        let label = search["search"].as_str().unwrap_or_default();
+        let number = search["scenario_number"].as_u64().unwrap_or_default();
+        let evaluations: Vec<_> = found
+            .trace
+            .iter()
+            .filter(|one| one.search == label && one.scenario == number)
+            .filter(|one| !one.phase.starts_with("confirm"))
+            .collect();
+        let mut spent = 0.0;
+        let spent: Vec<f64> = evaluations
+            .iter()
+            .map(|one| {
+                spent += one.replications as f64;
+                spent
+            })
+            .collect();
+        let place = scenario_words(search);
+        for (parameter, value) in search["found"].as_object().into_iter().flatten() {
+            let of = |at: &dyn Fn(usize) -> Option<f64>| -> Vec<Mark> {
+                let marks = spent.iter().enumerate();
+                marks.filter_map(|(i, &x)| Some(Mark { x, y: at(i)?, ends: None })).collect()
+            };
+            let tried = of(&|i| evaluations[i].at.get(parameter).copied());
+            let estimate = of(&|i| evaluations[i].estimate.get(parameter).copied());
+            let ends = [spent.first(), spent.last()].map(|x| x.copied().unwrap_or_default());
+            let best = value["value"].as_f64().unwrap_or(f64::NAN);
+            let last = ends.map(|x| Mark { x, y: best, ends: None }).to_vec();
+            let policy = search["policy"].as_str().and_then(|policy| position(found, policy));
+            let series = |name: &str, look, colour, marks| Series {
+                name: name.to_owned(),
+                policy,
+                look,
+                colour,
+                marks,
+            };
+            let all = vec![
+                series("tried", Look::Tried, None, tried),
+                series("estimate", Look::Line, Some(0), estimate),
+                series(&format!("found {}", short(best)), Look::Control, None, last),
+            ];
+            let shown = all.into_iter().filter(|series| !series.marks.is_empty());
+            let title = format!("the search {label}: {parameter} as replications are spent{place}");
+            let name = format!("search-{label}-{parameter}-{number}");
+            let wide = is_wide(evaluations.iter().filter_map(|one| one.at.get(parameter).copied()));
+            figures.extend(along_search(name, title, (parameter, wide), shown.collect()));
+        }
+        let gains = |of: fn((f64, f64)) -> f64| -> Vec<Mark> {
+            let marks = evaluations.iter().zip(&spent);
+            marks.filter_map(|(one, &x)| Some(Mark { x, y: of(one.gains?), ends: None })).collect()
+        };
+        let series = |name: &str, colour, marks| Series {
+            name: name.to_owned(),
+            policy: None,
+            look: Look::Line,
+            colour: Some(colour),
+            marks,
+        };
+        let both = vec![
+            series("step a", 0, gains(|(a, _)| a)),
+            series("distance c", 1, gains(|(_, c)| c)),
+        ];
+        let title = format!("the search {label}: its gains{place}");
+        let name = format!("search-{label}-gains-{number}");
+        figures.extend(along_search(name, title, ("gain", true), both));
+    }
+    figures.truncate(2 * PER_KIND);
+    figures
+}
+
+fn along_search(
+    name: String,
+    title: String,
+    (value, log): (&str, bool),
+    series: Vec<Series>,
+) -> Option<Figure> {
+    let marks = || series.iter().flat_map(|series| &series.marks);
+    marks().nth(2)?;
+    let x = Scale::over("replications spent", "", false, marks().map(|mark| mark.x));
+    let y = Scale::over(value, "", log, marks().map(|mark| mark.y));
+    let note = "What the search tried, and what it thought best then.".to_owned();
+    Some(Figure { name, title, note, response: None, body: Body::Curves(Curves { x, y, series }) })
+}
+
+/// Returns the scenario of a search, as the end of a name.
+pub fn scenario_words(search: &Value) -> String {
+    let levels = search["scenario"].as_object().into_iter().flatten();
+    let words = levels.map(|(axis, level)| match level.as_f64() {
+        Some(number) => format!(" {axis} {}", short(number)),
+        None => format!(" {axis} {}", level.as_str().unwrap_or_default()),
+    });
+    let words: String = words.collect();
+    if words.is_empty() { words } else { format!(" at{words}") }
+}
+
+/// Returns the shares of time with queues of at least each length, on a logarithmic scale.
+pub(super) fn tails(found: &Found) -> Vec<Figure> {
+    let measures = found.layout.responses.iter().enumerate();
+    let levels_of = measures.filter_map(|(at, measure)| {
+        let family = measure.family.as_ref().filter(|family| family.of == Members::Levels)?;
+        Some((family.number, at))
+    });
+    let columns: Vec<(u32, usize)> = levels_of.collect();
+    if columns.len() < 3 {
+        return Vec::new();
+    }
+    let mut facets: BTreeMap<At, Vec<&FoundPoint>> = BTreeMap::new();
+    for point in &found.points {
+        facets.entry(scenario(found, point)).or_default().push(point);
+    }
+    let facets: Vec<(At, Vec<&FoundPoint>)> = facets.into_iter().collect();
+    let figure = |(facet, points): &(At, Vec<&FoundPoint>)| {
+        let mut series = Vec::new();
+        for (colour, point) in some(points, 6).into_iter().enumerate() {
+            let of = |theory: bool| -> Vec<Mark> {
+                let marks = columns.iter().filter_map(|&(level, at)| {
+                    let summary = point.summaries[at].as_ref()?;
+                    let y = if theory { summary.theory? } else { summary.mean };
+                    let ends = summary.ends.filter(|ends| !theory && ends.0 > 0.0);
+                    (y > 0.0).then_some(Mark { x: f64::from(level), y, ends })
+                });
+                marks.collect()
+            };
+            let name = named(&point.policy, &levels(found, point, false));
+            let policy = position(found, &point.policy);
+            let (line, theory) = (of(false), of(true));
+            if line.len() > 1 {
+                let colour = Some(colour);
+                let series_of = |name, look, marks| Series { name, policy, look, colour, marks };
+                series.push(series_of(name.clone(), Look::Line, line));
+                if theory.len() > 1 {
+                    series.push(series_of(format!("{name}, theory"), Look::Theory, theory));
+                }
+            }
+        }
+        let marks = || series.iter().flat_map(|series: &Series| &series.marks);
+        marks().next()?;
+        let x = Scale::over("jobs in a queue, at least", "", false, marks().map(|mark| mark.x));
+        let y = Scale::over("share of time", "", true, marks().map(|mark| mark.y));
+        let place =
+            if facet.is_empty() { String::new() } else { format!(" at{}", named("", facet)) };
+        Some(Figure {
+            name: format!("queue-tail{}", named("", facet)),
+            title: format!("the tail of queues{place}"),
+            note: "How much of the time a queue has at least so many jobs.".to_owned(),
+            response: None,
+            body: Body::Curves(Curves { x, y, series }),
+        })
+    };
+    some(&facets, PER_KIND).iter().filter_map(figure).collect()
+}
+
+/// Returns the shares of queues with at least each length over time, beside the mean field.
+pub(super) fn transients(found: &Found) -> Vec<Figure> {
+    let mut points: Vec<u32> = found.transients.iter().map(|instant| instant.point).collect();
+    points.dedup();
+    let figure = |number: &u32| {
+        let point = found.points.iter().find(|point| point.number == *number)?;
+        let mut lines: BTreeMap<u32, (Vec<Mark>, Vec<Mark>)> = BTreeMap::new();
+        for instant in found.transients.iter().filter(|instant| instant.point == *number) {
+            let (line, theory) = lines.entry(instant.jobs).or_default();
+            line.push(Mark { x: instant.time, y: instant.mean, ends: instant.ends });
+            if let Some(y) = instant.mean_field {
+                theory.push(Mark { x: instant.time, y, ends: None });
+            }
+        }
+        let mut series = Vec::new();
+        for (number, (jobs, (line, theory))) in lines.into_iter().take(6).enumerate() {
+            if line.iter().all(|mark| mark.y < 1e-3) {
+                continue;
+            }
+            let series_of = |name: String, look, marks| Series {
+                name,
+                policy: position(found, &point.policy),
+                look,
+                colour: Some(number),
+                marks,
+            };
+            series.push(series_of(format!("at least {jobs}"), Look::Line, line));
+            if !theory.is_empty() {
+                series.push(series_of(
+                    format!("at least {jobs}, mean field"),
+                    Look::Theory,
+                    theory,
+                ));
+            }
+        }
+        let marks = || series.iter().flat_map(|series: &Series| &series.marks);
+        marks().next()?;
+        let x = Scale::over("time", "", false, marks().map(|mark| mark.x));
+        let y =
+            Scale::over("share of queues with so many jobs", "", false, marks().map(|mark| mark.y));
+        let all: Vec<(String, String)> =
+            point.levels.iter().map(|(axis, level)| (axis.clone(), words(level))).collect();
+        let name = named(&point.policy, &all);
+        Some(Figure {
+            name: format!("transient-{name}"),
+            title: format!("the start of {name}"),
+            note: "Shares of queues as time goes, beside the mean field's equation.".to_owned(),
+            response: None,
+            body: Body::Curves(Curves { x, y, series }),
+        })
+    };
+    some(&points, PER_KIND).iter().filter_map(figure).collect()
+}
+
+/// Returns text as the beginning of a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn percent(found: &Found) -> String {
+    format!("{} %", short(100.0 * found.layout.confidence))
+}
+
+/// Returns name and unit of a response.
+pub(super) fn response_title(found: &Found, response: usize) -> String {
+    let measure = &found.layout.responses[response];
+    titled(&measure.column, &measure.unit)
+}

@@ -1,0 +1,260 @@
+//! Figures drawn as SVG.
+//!
+//! What a series of curves is made of is drawn into a group of its own, so that a page can hide it.
+//! Plotters places everything at whole units; so that lines are smooth, a unit is a quarter of a
+//! pixel.
+
+mod curves;
+mod rows;
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::Ranged;
+use plotters::coord::types::RangedCoordf64;
+use plotters::drawing::DrawingAreaErrorKind;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::figure::{Body, Figure, Scale};
+use super::numbers::short;
+use crate::frame::MARK;
+
+/// Units in a pixel.
+const PIXEL: i32 = 4;
+/// Width of every figure: one column of a page of text, at full size [pixels].
+const WIDTH: i32 = 680;
+/// The colour of text and axes, in a page that of its text.
+const INK: RGBColor = RGBColor(26, 26, 26);
+const GREY: RGBColor = RGBColor(122, 122, 122);
+const FONT: &str =
+    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+/// Size of all text [pixels].
+const TEXT: i32 = 13;
+/// Mean width of a letter [pixels].
+const LETTER: f64 = 7.1;
+
+/// Colours that people of all kinds of colour vision can tell apart, without the yellow, which is
+/// lost on white; the black is the colour of text (M. Okabe, K. Ito, "Color universal design", 2008).
+const PALETTE: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    INK,
+];
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawing = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+
+/// A figure, drawn.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    size: (i32, i32),
+    layers: Vec<Layer>,
+    /// The area of the values [units]: left, top, right, bottom.
+    pub frame: [i32; 4],
+    /// What isn't a series and can be pointed at: where it is [units], and what it says.
+    pub marks: Vec<(i32, i32, String)>,
+}
+
+#[derive(Clone, Debug)]
+struct Layer {
+    /// The series that it shows.
+    series: Option<usize>,
+    dashed: bool,
+    content: String,
+}
+
+/// Returns a colour of the palette, as a page writes it.
+pub fn colour(position: usize) -> String {
+    match PALETTE[position % PALETTE.len()] {
+        INK => "currentColor".to_owned(),
+        RGBColor(r, g, b) => format!("#{r:02X}{g:02X}{b:02X}"),
+    }
+}
+
+/// Draws a figure.
+pub fn draw(figure: &Figure) -> Drawn {
+    match &figure.body {
+        Body::Curves(body) => curves::curves(body),
+        Body::Heat(body) => rows::heat(body),
+        Body::Forest(body) => rows::forest(body),
+        Body::Bars(body) => rows::bars(body),
+    }
+}
+
+impl Drawn {
+    fn new(height: i32, frame: [i32; 4]) -> Drawn {
+        let size = (WIDTH * PIXEL, height * PIXEL);
+        Drawn { size, layers: Vec::new(), frame, marks: Vec::new() }
+    }
+
+    /// Draws a layer.
+    fn layer(&mut self, series: Option<usize>, dashed: bool, draw: impl FnOnce(&Area) -> Drawing) {
+        let mut content = String::new();
+        {
+            let size = (self.size.0 as u32, self.size.1 as u32);
+            let area = SVGBackend::with_string(&mut content, size).into_drawing_area();
+            // Writing to memory can't fail, and fonts aren't looked at.
+            _ = draw(&area).and_then(|()| area.present());
+        }
+        let inner = content.split_once(">\n").map_or("", |(_, inner)| inner);
+        let inner = inner.trim_end().strip_suffix("</svg>").unwrap_or(inner);
+        self.layers.push(Layer { series, dashed, content: inner.to_owned() });
+    }
+
+    /// Returns the figure as a file.
+    pub fn file(&self, title: &str) -> String {
+        let (width, height) = self.size;
+        format!(
+            "{MARK}\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" \
+             viewBox=\"0 0 {width} {height}\">\n<title>{}</title>\n\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>\n{}</svg>\n",
+            width / PIXEL,
+            height / PIXEL,
+            escaped(title),
+            self.groups()
+        )
+    }
+
+    /// Returns the figure as a part of a page, in the colour of its text.
+    pub fn inline(&self, title: &str) -> String {
+        let ink = format!("\"#{:02X}{:02X}{:02X}\"", INK.0, INK.1, INK.2);
+        let groups = self.groups().replace(&ink, "\"currentColor\"");
+        let (width, height) = self.size;
+        format!(
+            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n{groups}</svg>",
+            escaped(title)
+        )
+    }
+
+    fn groups(&self) -> String {
+        let mut text = String::new();
+        for Layer { series, dashed, content } in &self.layers {
+            let dashes = if *dashed { " stroke-dasharray=\"20 16\"" } else { "" };
+            text += &match series {
+                Some(number) => {
+                    format!(
+                        "<g class=\"series\" data-series=\"{number}\"{dashes}>\n{content}</g>\n"
+                    )
+                }
+                None => format!("<g{dashes}>\n{content}</g>\n"),
+            };
+        }
+        text
+    }
+}
+
+/// Returns text as HTML and XML have it; control characters, which XML can't have, become spaces.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(letter),
+            control if control.is_control() => out.push(' '),
+            '\u{fffe}' | '\u{ffff}' => out.push(' '),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Returns how wide a text is [pixels], about.
+fn width(text: &str) -> f64 {
+    let wide = |letter: char| if letter as u32 >= 0x2E80 { 2.0 } else { 1.0 };
+    text.chars().map(wide).sum::<f64>() * LETTER
+}
+
+/// Returns a text of at most so many pixels.
+fn fitted(text: &str, pixels: f64) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if width(&clean) <= pixels {
+        return clean;
+    }
+    let mut cut = String::new();
+    for letter in clean.chars() {
+        if width(&cut) + 2.0 * LETTER > pixels {
+            break;
+        }
+        cut.push(letter);
+    }
+    cut + "…"
+}
+
+/// Returns a style of text.
+fn text(colour: RGBColor, h: HPos, v: VPos) -> TextStyle<'static> {
+    // Plotters makes sizes smaller by this.
+    let size = f64::from(TEXT * PIXEL) * 1.24;
+    let style = TextStyle::from((FONT, size).into_font()).pos(Pos::new(h, v));
+    TextStyle { color: colour.to_backend_color(), ..style }
+}
+
+fn line(colour: RGBColor, pixels: f64) -> ShapeStyle {
+    colour.stroke_width((pixels * f64::from(PIXEL)).round() as u32)
+}
+
+/// Draws one or two axes into a frame: a horizontal one below, a vertical one at the left whose name
+/// stands above it.
+fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> Drawing {
+    let [left, top, right, bottom] = frame;
+    let faint = GREY.mix(0.25).stroke_width(PIXEL as u32);
+    if let Some(y) = y {
+        for value in ticks(y, (bottom - top) / (36 * PIXEL)) {
+            let at = bottom - (y.place(value) * f64::from(bottom - top)).round() as i32;
+            area.draw(&PathElement::new([(left, at), (right, at)], faint))?;
+            let style = text(INK, HPos::Right, VPos::Center);
+            area.draw(&Text::new(short(value), (left - 8 * PIXEL, at), style))?;
+        }
+        let name = fitted(&y.title(), f64::from(WIDTH - 20));
+        let at = (8 * PIXEL, top - 14 * PIXEL);
+        area.draw(&Text::new(name, at, text(INK, HPos::Left, VPos::Bottom)))?;
+    }
+    if let Some(x) = x {
+        let wide = f64::from((right - left) / PIXEL);
+        // As many as have room for their labels.
+        let mut values = ticks(x, (wide / 60.0) as i32);
+        while values.len() > 2 {
+            let widest = values.iter().map(|value| width(&short(*value))).fold(0.0, f64::max);
+            let gap = values.windows(2).map(|pair| (x.place(pair[1]) - x.place(pair[0])) * wide);
+            if gap.fold(f64::INFINITY, f64::min) >= widest + 10.0 {
+                break;
+            }
+            values = values.into_iter().step_by(2).collect();
+        }
+        for value in values {
+            let at = left + (x.place(value) * f64::from(right - left)).round() as i32;
+            area.draw(&PathElement::new([(at, bottom), (at, bottom + 5 * PIXEL)], line(INK, 1.0)))?;
+            let style = text(INK, HPos::Center, VPos::Top);
+            area.draw(&Text::new(short(value), (at, bottom + 8 * PIXEL), style))?;
+        }
+        let name = fitted(&x.title(), wide);
+        let at = ((left + right) / 2, bottom + 26 * PIXEL);
+        area.draw(&Text::new(name, at, text(INK, HPos::Center, VPos::Top)))?;
+        area.draw(&PathElement::new([(left, bottom), (right, bottom)], line(INK, 1.0)))?;
+    }
+    Ok(())
+}
+
+/// Returns about so many round values of a scale.
+fn ticks(scale: &Scale, about: i32) -> Vec<f64> {
+    let about = about.max(2) as usize;
+    if !scale.log {
+        let range = RangedCoordf64::from(scale.from..scale.to);
+        return range.key_points(about);
+    }
+    let decades = (scale.to / scale.from).log10();
+    let (first, last) = (scale.from.log10().floor() as i32, scale.to.log10().ceil() as i32);
+    let parts: &[f64] = if decades < 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let step = if decades < 2.5 { 1 } else { (decades / about as f64).ceil().max(1.0) as usize };
+    let powers = (first..=last).step_by(step).flat_map(|power| {
+        let unit: f64 = format!("1e{power}").parse().unwrap_or(f64::NAN);
+        parts.iter().map(move |part| part * unit)
+    });
+    powers.filter(|value| (scale.from..=scale.to).contains(value)).collect()
+}

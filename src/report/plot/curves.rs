@@ -1,0 +1,189 @@
+//! Curves: values against a numeric axis, named at their right ends.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::{
+    Area, Drawing, Drawn, GREY, INK, PALETTE, PIXEL, WIDTH, axes, fitted, line, text, width,
+};
+use crate::report::figure::{Curves, Look, Mark, Series};
+
+const HEIGHT: i32 = 396;
+const LEFT: i32 = 64;
+const TOP: i32 = 34;
+const BOTTOM: i32 = 46;
+/// Height of the legend, where there is one.
+const LEGEND: i32 = 24;
+/// Most pixels for the names of series.
+const NAMES: f64 = 176.0;
+/// Least distance of two names [pixels].
+const APART: i32 = 15;
+/// Most marks of a series that get a dot each.
+const DOTS: usize = 60;
+
+/// Draws curves.
+pub(super) fn curves(body: &Curves) -> Drawn {
+    let named = || body.series.iter().filter(|series| is_named(series));
+    let widest = named().map(|series| width(&series.name)).fold(0.0, f64::max);
+    let right = WIDTH - 26 - widest.min(NAMES).ceil() as i32;
+    let frame = [LEFT, TOP, right, HEIGHT - BOTTOM].map(|side| side * PIXEL);
+    let has_legend = body.series.iter().any(|series| !is_named(series));
+    let mut drawn = Drawn::new(HEIGHT + if has_legend { LEGEND } else { 0 }, frame);
+    drawn.layer(None, false, |area| {
+        axes(area, frame, Some(&body.x), Some(&body.y))?;
+        legend(area, body)
+    });
+    let names = names(body, frame);
+    for (number, series) in body.series.iter().enumerate() {
+        let dashed = series.look == Look::Theory;
+        let name = names.iter().find(|name| name.series == number);
+        drawn.layer(Some(number), dashed, |area| {
+            one(area, body, series, frame)?;
+            name.map_or(Ok(()), |name| label(area, series, name, frame))
+        });
+    }
+    drawn
+}
+
+/// Whether a series has its name at its end; the others are in the legend.
+fn is_named(series: &Series) -> bool {
+    matches!(series.look, Look::Line | Look::Control)
+}
+
+fn colour(series: &Series) -> RGBColor {
+    match (series.look, series.colour) {
+        (_, Some(position)) => PALETTE[position % PALETTE.len()],
+        (Look::Control, None) => GREY,
+        (_, None) => INK,
+    }
+}
+
+/// Where the name of a series stands [units], and where its line ends.
+struct Name {
+    series: usize,
+    end: (i32, i32),
+    at: i32,
+}
+
+/// Returns a place for each name: beside the line's end, but none over another.
+fn names(body: &Curves, frame: [i32; 4]) -> Vec<Name> {
+    let [_, top, _, bottom] = frame;
+    let named = body.series.iter().enumerate().filter(|(_, series)| is_named(series));
+    let ends = named.filter_map(|(number, series)| {
+        let visible = series.marks.iter().rev().find(|mark| mark.y.is_finite())?;
+        let end = place(body, *visible, frame);
+        Some(Name { series: number, end, at: end.1.clamp(top, bottom) })
+    });
+    let mut names: Vec<Name> = ends.collect();
+    names.sort_by_key(|name| name.end.1);
+    let apart = APART * PIXEL;
+    for at in 1..names.len() {
+        names[at].at = names[at].at.max(names[at - 1].at + apart);
+    }
+    // What was pushed below the frame pushes back.
+    let mut limit = bottom;
+    for name in names.iter_mut().rev() {
+        name.at = name.at.min(limit);
+        limit = name.at - apart;
+    }
+    names
+}
+
+fn label(area: &Area, series: &Series, name: &Name, [_, _, right, _]: [i32; 4]) -> Drawing {
+    let style = line(colour(series), 1.25);
+    let (start, bend, end) = (name.end, right + 4 * PIXEL, right + 12 * PIXEL);
+    area.draw(&PathElement::new([start, (bend, start.1), (end, name.at)], style))?;
+    let words = fitted(&series.name, NAMES);
+    let style = text(INK, HPos::Left, VPos::Center);
+    area.draw(&Text::new(words, (end + 4 * PIXEL, name.at), style))
+}
+
+/// Returns where a mark is [units], within the frame.
+fn place(body: &Curves, mark: Mark, [left, top, right, bottom]: [i32; 4]) -> (i32, i32) {
+    let x = body.x.place(mark.x).clamp(0.0, 1.0) * f64::from(right - left);
+    let y = body.y.place(mark.y).clamp(0.0, 1.0) * f64::from(bottom - top);
+    (left + x.round() as i32, bottom - y.round() as i32)
+}
+
+fn one(area: &Area, body: &Curves, series: &Series, frame: [i32; 4]) -> Drawing {
+    let colour = colour(series);
+    let at = |mark: &Mark| place(body, *mark, frame);
+    let end = |mark: &Mark, y: f64| place(body, Mark { y, ..*mark }, frame);
+    match series.look {
+        Look::Line | Look::Control | Look::Theory => {
+            for run in series.marks.split(|mark| !mark.y.is_finite()).filter(|run| !run.is_empty())
+            {
+                let ends: Vec<(&Mark, (f64, f64))> =
+                    run.iter().filter_map(|mark| Some((mark, mark.ends?))).collect();
+                if ends.len() > 1 {
+                    let high = ends.iter().map(|(mark, ends)| end(mark, ends.1));
+                    let low = ends.iter().rev().map(|(mark, ends)| end(mark, ends.0));
+                    let band: Vec<(i32, i32)> = high.chain(low).collect();
+                    area.draw(&Polygon::new(band, colour.mix(0.2)))?;
+                }
+                let pixels = if series.look == Look::Control { 1.25 } else { 1.75 };
+                let path: Vec<(i32, i32)> = run.iter().map(at).collect();
+                area.draw(&PathElement::new(path, line(colour, pixels)))?;
+            }
+            if series.look == Look::Line && series.marks.len() <= DOTS {
+                let seen = series.marks.iter().filter(|mark| mark.y.is_finite());
+                for mark in seen {
+                    area.draw(&Circle::new(at(mark), 9, colour.filled()))?;
+                }
+            }
+            Ok(())
+        }
+        Look::Published | Look::Found | Look::Tried => {
+            for mark in series.marks.iter().filter(|mark| mark.y.is_finite()) {
+                if let Some((low, high)) = mark.ends {
+                    let ends = [end(mark, low), end(mark, high)];
+                    area.draw(&PathElement::new(ends, line(colour, 1.25)))?;
+                }
+                symbol(area, at(mark), series.look, colour)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Draws the symbol of a mark: an open diamond is published, a full one found, a dot tried.
+fn symbol(area: &Area, (x, y): (i32, i32), look: Look, colour: RGBColor) -> Drawing {
+    let reach = 5 * PIXEL;
+    let corners = [(x, y - reach), (x + reach, y), (x, y + reach), (x - reach, y), (x, y - reach)];
+    match look {
+        Look::Tried => area.draw(&Circle::new((x, y), 6, colour.mix(0.5).filled())),
+        Look::Found => area.draw(&Polygon::new(corners, colour.filled())),
+        _ => area.draw(&PathElement::new(corners, line(colour, 1.5))),
+    }
+}
+
+/// Says below the figure what the marks without a name are.
+fn legend(area: &Area, body: &Curves) -> Drawing {
+    let words = |look: Look| match look {
+        Look::Theory => Some("theory"),
+        Look::Published => Some("published"),
+        Look::Found => Some("found by the search, confirmed"),
+        Look::Tried => Some("tried"),
+        Look::Line | Look::Control => None,
+    };
+    let y = (HEIGHT + LEGEND - 14) * PIXEL;
+    let mut x = LEFT * PIXEL;
+    for look in [Look::Theory, Look::Published, Look::Found, Look::Tried] {
+        let series = body.series.iter().find(|series| series.look == look);
+        let (Some(series), Some(words)) = (series, words(look)) else { continue };
+        let shown = if look == Look::Theory { INK } else { colour(series) };
+        if look == Look::Theory {
+            for dash in 0..3 {
+                let from = x + dash * 9 * PIXEL;
+                let style = line(shown, 1.75);
+                area.draw(&PathElement::new([(from, y), (from + 5 * PIXEL, y)], style))?;
+            }
+        } else {
+            symbol(area, (x + 12 * PIXEL, y), look, shown)?;
+        }
+        let style = text(INK, HPos::Left, VPos::Center);
+        area.draw(&Text::new(words, (x + 30 * PIXEL, y), style))?;
+        x += (30 + width(words).ceil() as i32 + 22) * PIXEL;
+    }
+    Ok(())
+}

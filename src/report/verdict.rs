@@ -1,0 +1,249 @@
+//! What a run came to, in sentences.
+
+use super::figures::{best, shown};
+use super::numbers::{grouped, plus_minus, short};
+use crate::design::Level;
+use crate::frame::{Direction, Found, FoundPoint, Summary};
+
+/// Most responses that sentences are made of.
+const RESPONSES: usize = 2;
+/// Most scenarios that sentences are made of, for a response.
+const SCENARIOS: usize = 6;
+
+/// A sentence, and whether it tells of something good, bad or neither.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sentence {
+    pub text: String,
+    pub good: Option<bool>,
+}
+
+/// Returns what a run came to: what is best, by how much and how surely; what was claimed; what a
+/// search found; what failed.
+pub fn verdict(found: &Found) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    let responses =
+        shown(found).into_iter().filter(|&at| found.layout.responses[at].good.is_some());
+    for response in responses.take(RESPONSES) {
+        sentences.extend(winners(found, response));
+    }
+    sentences.extend(found.searches.iter().map(search));
+    sentences.extend(claims(found));
+    let failed = found.manifest["counts"]["failed"].as_u64().unwrap_or_default();
+    if failed > 0 {
+        let text =
+            format!("{} replications failed; failures.csv names them.", grouped(failed as f64));
+        sentences.push(Sentence { text, good: Some(false) });
+    }
+    sentences
+}
+
+/// Returns for each scenario what is best in a response.
+fn winners(found: &Found, response: usize) -> Vec<Sentence> {
+    let measure = &found.layout.responses[response];
+    let Some(good) = measure.good else { return Vec::new() };
+    let candidates = best(found, response);
+    let mut scenarios: Vec<(Vec<(String, String)>, Vec<&FoundPoint>)> = Vec::new();
+    for point in candidates {
+        let own = super::figures::scenario(found, point);
+        match scenarios.iter_mut().find(|(scenario, _)| *scenario == own) {
+            Some((_, points)) => points.push(point),
+            None => scenarios.push((own, vec![point])),
+        }
+    }
+    let all = scenarios.len();
+    let mut sentences: Vec<Sentence> = scenarios
+        .iter()
+        .take(SCENARIOS)
+        .filter(|(scenario, _)| {
+            let in_it = |point: &&FoundPoint| super::figures::scenario(found, point) == *scenario;
+            found.points.iter().filter(in_it).nth(1).is_some()
+        })
+        .filter_map(|(scenario, points)| winner(found, response, good, scenario, points))
+        .collect();
+    if all > SCENARIOS {
+        let text =
+            format!("{}: {} more scenarios are in the tables.", measure.column, all - SCENARIOS);
+        sentences.push(Sentence { text, good: None });
+    }
+    sentences
+}
+
+fn winner(
+    found: &Found,
+    response: usize,
+    good: Direction,
+    scenario: &[(String, String)],
+    points: &[&FoundPoint],
+) -> Option<Sentence> {
+    let column = &found.layout.responses[response].column;
+    let of = |point: &FoundPoint| point.summaries[response];
+    let rank = |point: &&&FoundPoint| {
+        let mean = of(point).map_or(f64::NAN, |summary| summary.mean);
+        if good == Direction::Less { mean } else { -mean }
+    };
+    let first = *points.iter().min_by(|a, b| rank(a).total_cmp(&rank(b)))?;
+    let summary = of(first)?;
+    let most = if good == Direction::Less { "least" } else { "most" };
+    let place = words(scenario);
+    let at = if place.is_empty() { String::new() } else { format!("At {place}: ") };
+    let name = point_name(found, first);
+    let mut text = format!("{at}{name} has the {most} {column}, {}", value(&summary));
+    let equal = found.bests.iter().filter(|(point, of, may_be)| {
+        *of == response && *may_be && *point != first.number && in_scenario(found, *point, scenario)
+    });
+    let equal: Vec<u32> = equal.map(|(point, ..)| *point).collect();
+    let compared =
+        found.bests.iter().any(|(point, of, _)| *point == first.number && *of == response);
+    let confidence = format!("{} %", short(100.0 * found.layout.confidence));
+    text += &match (compared, equal.len()) {
+        _ if summary.ends.is_none() => "; one run says nothing of how sure that is".to_owned(),
+        (false, _) => String::new(),
+        (true, 0) => format!(", and no other point can be as good ({confidence} confidence)"),
+        (true, count) => {
+            let policies = others(found, &equal);
+            let points = if count == 1 { "point" } else { "points" };
+            format!(
+                ", but {} other {points} may be as good or better, of {policies}",
+                grouped(count as f64)
+            )
+        }
+    };
+    text.push('.');
+    let mut own = found.comparisons.iter().filter(|one| one.response == response);
+    if let Some(compared) = own.find(|one| one.point == first.number) {
+        let baseline = &found.layout.baseline;
+        let at = words(&baseline.at);
+        let at = if at.is_empty() { at } else { format!(" at {at}") };
+        text += &match compared.ends {
+            Some((low, high)) => format!(
+                " Its difference from {}{at} is {}: {}.",
+                baseline.policy,
+                plus_minus(compared.difference, (high - low) / 2.0),
+                compared.verdict
+            ),
+            None => format!(
+                " Its difference from {}{at} is {}.",
+                baseline.policy,
+                short(compared.difference)
+            ),
+        };
+    }
+    Some(Sentence { text, good: None })
+}
+
+/// Returns the policies of some points, those of one policy counted.
+fn others(found: &Found, numbers: &[u32]) -> String {
+    let mut policies: Vec<&str> = Vec::new();
+    for point in found.points.iter().filter(|point| numbers.contains(&point.number)) {
+        if !policies.contains(&point.policy.as_str()) {
+            policies.push(&point.policy);
+        }
+    }
+    let shown: Vec<&str> = policies.iter().take(5).copied().collect();
+    let more = if policies.len() > 5 { ", …" } else { "" };
+    shown.join(", ") + more
+}
+
+fn in_scenario(found: &Found, number: u32, scenario: &[(String, String)]) -> bool {
+    let point = found.points.iter().find(|point| point.number == number);
+    point.is_some_and(|point| super::figures::scenario(found, point) == scenario)
+}
+
+/// Returns a point's policy with the values of the policy's own axes.
+pub fn point_name(found: &Found, point: &FoundPoint) -> String {
+    let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
+    let axes = policy.into_iter().flat_map(|policy| &policy.axes).filter(|axis| !axis.scenario);
+    let levels = axes.filter_map(|axis| {
+        let level = match point.levels.get(&axis.column)? {
+            Level::Number(number) => short(*number),
+            Level::Text(text) => text.clone(),
+        };
+        Some(format!(" {} {level}", axis.column))
+    });
+    point.policy.clone() + &levels.collect::<String>()
+}
+
+fn words(levels: &[(String, String)]) -> String {
+    let words: Vec<String> = levels.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
+    words.join(", ")
+}
+
+/// Returns a mean with its interval.
+pub fn value(summary: &Summary) -> String {
+    match summary.ends {
+        Some((low, high)) => plus_minus(summary.mean, (high - low) / 2.0),
+        None => short(summary.mean),
+    }
+}
+
+fn search(search: &serde_json::Value) -> Sentence {
+    let text = |name: &str| search[name].as_str().unwrap_or_default();
+    let place = super::figures::scenario_words(search);
+    let Some(values) = search["found"].as_object() else {
+        let text =
+            format!("The search {}{place} found nothing: {}.", text("search"), text("error"));
+        return Sentence { text, good: Some(false) };
+    };
+    let values: Vec<String> = values
+        .iter()
+        .map(|(name, value)| {
+            let at = value["value"].as_f64().map_or_else(String::new, short);
+            match value["se"].as_f64() {
+                Some(se) => format!("{name} = {at} (standard error {})", three(se)),
+                None => format!("{name} = {at}"),
+            }
+        })
+        .collect();
+    let confirmed = &search["confirmed"];
+    let end = |name: &str| confirmed[name].as_f64();
+    let confirmed = match (end("mean"), end("ci_low").zip(end("ci_high"))) {
+        (Some(mean), Some((low, high))) => plus_minus(mean, (high - low) / 2.0),
+        (Some(mean), None) => short(mean),
+        _ => "none".to_owned(),
+    };
+    let mut said = format!(
+        "The search {}{place} found {} in {} replications; confirmed {}: {confirmed}",
+        text("search"),
+        values.join(", "),
+        grouped(search["spent"].as_f64().unwrap_or_default()),
+        text("response"),
+    );
+    if let Some(regret) = search["grid"]["regret"].as_f64() {
+        let end = |name: &str| search["grid"][name].as_f64().map_or_else(String::new, three);
+        said += &format!(
+            "; its regret against the best of a grid is {} ({} to {})",
+            three(regret),
+            end("ci_low"),
+            end("ci_high")
+        );
+    }
+    Sentence { text: said + ".", good: None }
+}
+
+/// Returns a number with three significant digits.
+fn three(number: f64) -> String {
+    format!("{}", format!("{number:.2e}").parse::<f64>().unwrap_or(number))
+}
+
+fn claims(found: &Found) -> Option<Sentence> {
+    let all = found.claims.len();
+    let failed: Vec<String> = found
+        .claims
+        .iter()
+        .filter(|claim| claim.verdict != "pass")
+        .map(|claim| {
+            let at = if claim.at.is_empty() { String::new() } else { format!(" at {}", claim.at) };
+            format!("{} of {}{at}", claim.response, claim.policy)
+        })
+        .collect();
+    let text = match (all, failed.len()) {
+        (0, _) => return None,
+        (1, 0) => "The published figure agrees with the simulation.".to_owned(),
+        (_, 0) => format!("All {all} published figures agree with the simulation."),
+        (_, count) => format!(
+            "{count} of {all} published figures don't agree with the simulation: {}.",
+            failed.join("; ")
+        ),
+    };
+    Some(Sentence { text, good: Some(failed.is_empty()) })
+}
