@@ -2,7 +2,8 @@
 # The reference results in `results/`: summaries, claims, optima and figures that git keeps of three
 # experiments. Seeds are fixed, so that a run of the same spec makes the same files.
 #
-#   scripts/results.sh write          runs the experiments where they belong
+#   scripts/results.sh write          runs the experiments where they belong; needs chromium too,
+#                                     for the picture of the page in the README
 #   scripts/results.sh check FOLDER   runs them in FOLDER, and compares every file that git keeps
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,6 +16,14 @@ write() {
     for name in "${experiments[@]}"; do
         "$program" run "experiments/$name.yaml" --out "results/$name" --fresh
     done
+    # The page as the README shows it.
+    local profile
+    profile=$(mktemp -d)
+    chromium --headless=new --no-sandbox --disable-gpu --no-first-run --hide-scrollbars \
+        --disable-background-networking --disable-component-update --disable-sync \
+        --user-data-dir="$profile" --window-size=1200,1500 --screenshot="$PWD/results/report.png" \
+        "file://$PWD/results/series2/report.html"
+    rm -rf "$profile"
 }
 
 check() {

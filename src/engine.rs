@@ -25,7 +25,7 @@ mod store;
 mod workers;
 
 pub use block::WORKER;
-pub use case::Case;
+pub use case::{Case, Expected};
 pub use journal::{JOURNAL, Journal};
 pub use plan::Plan;
 pub use selection::{Selected, select};
@@ -72,8 +72,8 @@ pub struct Row {
 /// What reaches the sink, in plan order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// A point begins; its theoretical values per column of the experiment.
-    Begin { point: u32, theory: Vec<Option<f64>> },
+    /// A point begins, with what it is known to come to.
+    Begin { point: u32, expected: Expected },
     /// A replication of the point begun last.
     Row(Row),
 }
@@ -130,8 +130,11 @@ pub fn run<E: Send>(
 ) -> Result<Vec<Failed>, EngineError<E>> {
     let prepare = |point| Case::new(experiment, point);
     let precise = |moments: &[Moments]| experiment.replications.precise(moments);
-    let theory = |case: &Case| if plan.part.is_some() { Vec::new() } else { case.theory() };
-    let work = Work { prepare, identity: Case::identity, theory, replicate: Case::replicate };
+    let expected = |case: &Case| match plan.part {
+        Some(_) => Expected::default(),
+        None => case.expected(),
+    };
+    let work = Work { prepare, identity: Case::identity, expected, replicate: Case::replicate };
     execute(plan, options, work, &precise, store, observe, sink)
 }
 
@@ -231,7 +234,7 @@ fn execute<P, E: Send>(
     work: Work<
         impl Fn(u32) -> Result<P, Failure> + Sync,
         impl Fn(&P) -> u128 + Sync,
-        impl Fn(&P) -> Vec<Option<f64>> + Sync,
+        impl Fn(&P) -> Expected + Sync,
         impl Fn(&P, u32) -> Result<Vec<f64>, Failure> + Sync,
     >,
     precise: &dyn Fn(&[Moments]) -> bool,
@@ -309,10 +312,15 @@ mod tests {
 
     type Prepare = fn(u32) -> Result<u32, Failure>;
     type Identity = fn(&u32) -> u128;
-    type Theory = fn(&u32) -> Vec<Option<f64>>;
+    type Known = fn(&u32) -> Expected;
 
-    fn work<R>(replicate: R) -> Work<Prepare, Identity, Theory, R> {
-        Work { prepare: Ok, identity: |&point| point.into(), theory: |_| Vec::new(), replicate }
+    fn work<R>(replicate: R) -> Work<Prepare, Identity, Known, R> {
+        Work {
+            prepare: Ok,
+            identity: |&point| point.into(),
+            expected: |_| Expected::default(),
+            replicate,
+        }
     }
 
     fn run_all(

@@ -73,7 +73,7 @@ impl StoreError {
     }
 
     /// Something that can't be done, and what there is to say of it.
-    fn said(action: &'static str, path: &Path, message: &str) -> Self {
+    pub fn said(action: &'static str, path: &Path, message: &str) -> Self {
         StoreError { action, path: path.display().to_string(), message: message.to_owned() }
     }
 

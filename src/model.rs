@@ -187,6 +187,15 @@ impl Model {
         Shape { servers: self.servers(), snapshots }
     }
 
+    /// Returns a value per column in the limit of many servers, nothing where theory knows none; no
+    /// value at all for a model without such a limit.
+    pub fn mean_field(&self, policy: &Policy) -> Vec<Option<f64>> {
+        match self {
+            Model::LossRouter(_) => Vec::new(),
+            Model::Supermarket(model) => model.mean_field(policy),
+        }
+    }
+
     /// Returns what the columns of its snapshots are about; nothing where there are none.
     pub fn transient(&self, policy: &Policy) -> Vec<Moment> {
         match self {

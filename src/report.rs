@@ -7,6 +7,7 @@ mod figures;
 mod numbers;
 mod overview;
 mod page;
+mod pdf;
 mod plot;
 mod searches;
 mod verdict;
@@ -18,10 +19,13 @@ use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table, presets
 
 pub use numbers::{duration, grouped, plus_minus, ranges, short, size};
 pub use overview::overview;
+pub use pdf::Fonts;
 pub use searches::{scenario, searches};
 pub use verdict::Sentence;
 pub use vocabulary::vocabulary;
 
+use self::figure::Figure;
+use self::plot::Drawn;
 use crate::claims::Judged;
 use crate::design::Level;
 use crate::engine::{Plan, Selected};
@@ -29,7 +33,7 @@ use crate::frame::{Comparison, Found, Kept, verdict, z};
 use crate::spec::{Experiment, Replications, Select};
 use crate::stats::{Good, Intervals, Moments};
 
-/// The report of a run: its page, and its figures by the names of their files.
+/// The report of a run: its page, and its figures as SVG by name.
 #[derive(Debug)]
 pub struct Report {
     pub page: String,
@@ -41,12 +45,15 @@ pub struct Report {
 impl Report {
     /// Makes the report of stored results.
     pub fn new(found: &Found) -> Report {
-        let drawn = figures::figures(found).into_iter();
-        let drawn: Vec<_> = drawn.map(|figure| (plot::draw(&figure), figure)).collect();
-        let drawn: Vec<_> = drawn.into_iter().map(|(drawn, figure)| (figure, drawn)).collect();
-        let files = drawn
-            .iter()
-            .map(|(figure, drawn)| (format!("{}.svg", figure.name), drawn.file(&figure.title)));
+        let drawn: Vec<(Figure, Drawn)> = figures::figures(found)
+            .into_iter()
+            .map(|figure| {
+                let drawn = plot::draw(&figure);
+                (figure, drawn)
+            })
+            .collect();
+        let files =
+            drawn.iter().map(|(figure, drawn)| (figure.name.clone(), drawn.file(&figure.title)));
         Report {
             figures: files.collect(),
             page: page::page(found, &drawn),

@@ -248,10 +248,21 @@ pub(super) struct Merge {
     pub(super) output: Output,
 }
 
+/// What figures are written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Figures {
+    Svg,
+    /// PDF beside SVG, with fonts of this machine.
+    Pdf,
+}
+
 #[derive(Debug, Args)]
 pub(super) struct Report {
     /// The folder of results.
     pub(super) folder: PathBuf,
+    /// What figures are written as.
+    #[arg(long, value_enum, default_value_t = Figures::Svg)]
+    pub(super) figures: Figures,
     #[command(flatten)]
     pub(super) output: Output,
 }

@@ -2,25 +2,26 @@
 
 use serde_json::{Value, json};
 
-use super::args::Report as Arguments;
+use super::args::{Figures, Report as Arguments};
 use super::run::SCHEMA;
 use super::{End, print};
 use crate::frame::{Found, Layout, PAGE, StoreError, Work};
-use crate::report::Report;
+use crate::report::{Fonts, Report};
 use crate::spec::{self, Override};
 
 pub(super) fn report(args: &Arguments) -> anyhow::Result<End> {
     // What isn't there isn't made.
     read(&args.folder)?;
     let work = Work::open(&args.folder)?;
-    let made = put(&work);
+    let made = put_as(&work, args.figures);
     let left = work.leave();
     let (_, report) = made?;
     left?;
     let page = args.folder.join(PAGE).display().to_string();
     if args.output.json {
         let verdict: Vec<&str> = report.verdict.iter().map(|one| one.text.as_str()).collect();
-        let figures: Vec<&str> = report.figures.iter().map(|(name, _)| name.as_str()).collect();
+        let figures: Vec<String> =
+            report.figures.iter().map(|(name, _)| format!("{name}.svg")).collect();
         let said = json!({"page": page, "verdict": verdict, "figures": figures});
         return print(&format!("{said:#}\n"));
     }
@@ -36,9 +37,27 @@ pub(super) fn report(args: &Arguments) -> anyhow::Result<End> {
 
 /// Makes the report of the results in a folder, and puts it beside them.
 pub(super) fn put(work: &Work) -> Result<(Found, Report), StoreError> {
+    put_as(work, Figures::Svg)
+}
+
+fn put_as(work: &Work, form: Figures) -> Result<(Found, Report), StoreError> {
     let found = read(work.results())?;
     let report = Report::new(&found);
-    work.put_report(&report.page, &report.figures)?;
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for (name, figure) in &report.figures {
+        files.push((format!("{name}.svg"), figure.clone().into_bytes()));
+    }
+    if form == Figures::Pdf {
+        let no_fonts = "no font is installed, and a PDF holds the letters that it shows; install \
+                        one, such as Debian's fonts-dejavu-core";
+        let fonts = Fonts::of_system()
+            .ok_or_else(|| StoreError::said("write", work.results(), no_fonts))?;
+        for (name, figure) in &report.figures {
+            let pdf = fonts.pdf(figure).map_err(|error| StoreError::new(work.results(), error))?;
+            files.push((format!("{name}.pdf"), pdf));
+        }
+    }
+    work.put_report(&report.page, &files)?;
     Ok((found, report))
 }
 

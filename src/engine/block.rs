@@ -5,14 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{EngineError, Event, Failed, Options, Output, Row, Store};
+use super::{EngineError, Event, Expected, Failed, Options, Output, Row, Store};
 use crate::sim::Failure;
 
 /// What is done of a point: three things once a block, one once a replication.
 pub(super) struct Work<F, I, T, R> {
     pub prepare: F,
     pub identity: I,
-    pub theory: T,
+    pub expected: T,
     pub replicate: R,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn run_block<P, F, I, T, R, E>(
 where
     F: Fn(u32) -> Result<P, Failure>,
     I: Fn(&P) -> u128,
-    T: Fn(&P) -> Vec<Option<f64>>,
+    T: Fn(&P) -> Expected,
     R: Fn(&P, u32) -> Result<Vec<f64>, Failure>,
 {
     let mut rows = Vec::with_capacity(replications.len() + 1);
@@ -84,8 +84,8 @@ where
     let prepared = guarded(|| (work.prepare)(point));
     let case = prepared.as_ref().map_err(Failure::clone);
     if replications.start == 0 {
-        let theory = case.as_ref().map(|case| (work.theory)(case)).unwrap_or_default();
-        rows.push(Ok(Output::Begin { point, theory }));
+        let expected = case.as_ref().map(|case| (work.expected)(case)).unwrap_or_default();
+        rows.push(Ok(Output::Begin { point, expected }));
     }
     let identity = case.as_ref().map(|case| (work.identity)(case)).ok();
     let recall = |identity| store.recall(identity, replications.clone());

@@ -8,6 +8,15 @@ use crate::rng::{StreamKey, content_hash};
 use crate::sim::Failure;
 use crate::spec::{CommonRandomNumbers, Experiment, Replications};
 
+/// What a point is known to come to, for each column of the experiment; empty where nobody asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expected {
+    /// What theory says of the point.
+    pub theory: Vec<Option<f64>>,
+    /// What it says of the same with infinitely many servers.
+    pub mean_field: Vec<Option<f64>>,
+}
+
 /// One point, whose tables are compiled when they are first needed.
 #[derive(Debug)]
 pub struct Case {
@@ -80,6 +89,13 @@ impl Case {
     pub fn theory(&self) -> Vec<Option<f64>> {
         let own = self.model.theory(&self.policy);
         self.columns.iter().map(|column| column.and_then(|column| own[column])).collect()
+    }
+
+    /// Returns what the point is known to come to, without simulation.
+    pub fn expected(&self) -> Expected {
+        let own = self.model.mean_field(&self.policy);
+        let of = |column: &Option<usize>| column.and_then(|column| own.get(column).copied()?);
+        Expected { theory: self.theory(), mean_field: self.columns.iter().map(of).collect() }
     }
 
     /// Runs one replication, or the run whose batch it is; returns a value per column of the

@@ -51,7 +51,7 @@ pub fn select<E: Send>(
     let work = Work {
         prepare: |point| Case::new(experiment, point),
         identity: Case::identity,
-        theory: Case::theory,
+        expected: Case::expected,
         replicate: Case::replicate,
     };
     let pool = pool(options)?;

@@ -58,6 +58,8 @@ pub struct Summary {
     pub ends: Option<(f64, f64)>,
     pub theory: Option<f64>,
     pub z: Option<f64>,
+    /// Its value with infinitely many servers.
+    pub mean_field: Option<f64>,
 }
 
 /// A row of `comparisons.parquet`.
@@ -200,6 +202,8 @@ impl Found {
         let [mean, low, high] = ["mean", "ci_low", "ci_high"].map(|name| numeric(frame, name));
         let (mean, low, high) = (mean?, low?, high?);
         let (theory, z) = (numeric(frame, "theory")?, numeric(frame, "z")?);
+        // Older results don't have it.
+        let limit = numeric(frame, "mean_field").unwrap_or_else(|_| vec![None; frame.height()]);
         let axes = Axes::new(frame, &self.axis_columns())?;
         for row in 0..frame.height() {
             let (Some(number), Some(policy)) = (numbers.get(row), policies.get(row)) else {
@@ -226,6 +230,7 @@ impl Found {
                     ends: low[row].zip(high[row]),
                     theory: theory[row],
                     z: z[row],
+                    mean_field: limit[row],
                 });
             }
         }

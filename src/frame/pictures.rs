@@ -16,11 +16,11 @@ pub const MARK: &str = "<!-- balancelab -->";
 
 impl Work {
     /// Puts a report beside the results, in place of an earlier one: figures by the names of their
-    /// files, each beginning with [`MARK`], and a page.
+    /// files, SVG beginning with [`MARK`], and a page.
     ///
     /// # Errors
     /// [`StoreError`], a full disk among others.
-    pub fn put_report(&self, page: &str, figures: &[(String, String)]) -> Result<(), StoreError> {
+    pub fn put_report(&self, page: &str, figures: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
         remove_report(self.results())?;
         let folder = self.results().join(FIGURES);
         fs::create_dir_all(&folder).map_err(|error| StoreError::new(&folder, error))?;
@@ -45,6 +45,7 @@ pub(super) fn remove_report(results: &Path) -> Result<(), StoreError> {
     for entry in entries {
         let path = entry.map_err(|error| StoreError::reading(&folder, error))?.path();
         if path.extension().is_some_and(|extension| extension == "svg") && is_ours(&path) {
+            remove(&path.with_extension("pdf"))?;
             remove(&path)?;
         }
     }

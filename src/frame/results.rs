@@ -6,7 +6,7 @@ use std::fs::File;
 use polars::io::parquet::write::{BatchedWriter, KeyValueMetadata};
 use polars::prelude::{Column, DataFrame, DataType};
 
-use crate::engine::{Output, Row};
+use crate::engine::{Expected, Output, Row};
 use crate::model::KERNELS;
 use crate::rng::GENERATOR;
 use crate::spec::{Earlier, Experiment, Replications};
@@ -75,6 +75,7 @@ const SUMMARY: &[(&str, DataType)] = &[
     ("ci_high", DataType::Float64),
     ("theory", DataType::Float64),
     ("z", DataType::Float64),
+    ("mean_field", DataType::Float64),
 ];
 
 const COMPARISONS: &[(&str, DataType)] = &[
@@ -122,7 +123,7 @@ pub struct Results<'a> {
 struct Current {
     point: u32,
     moments: Vec<Moments>,
-    theory: Vec<Option<f64>>,
+    expected: Expected,
     /// Values per column, where rows are batches of one run.
     batches: Option<Vec<Vec<f64>>>,
 }
@@ -161,6 +162,7 @@ struct Summaries {
     columns: Vec<usize>,
     moments: Vec<Moments>,
     theory: Vec<Option<f64>>,
+    mean_field: Vec<Option<f64>>,
 }
 
 impl<'a> Results<'a> {
@@ -217,12 +219,12 @@ impl<'a> Results<'a> {
     /// [`StoreError`], a full disk among others.
     pub fn take(&mut self, output: Output) -> Result<(), StoreError> {
         match output {
-            Output::Begin { point, theory } => self.begin(point, theory),
+            Output::Begin { point, expected } => self.begin(point, expected),
             Output::Row(row) => self.push(&row),
         }
     }
 
-    fn begin(&mut self, point: u32, theory: Vec<Option<f64>>) -> Result<(), StoreError> {
+    fn begin(&mut self, point: u32, expected: Expected) -> Result<(), StoreError> {
         self.end_point()?;
         let ended = self.scenario.begin(point);
         self.end_scenario(ended)?;
@@ -231,7 +233,7 @@ impl<'a> Results<'a> {
             Replications::Batches(_) => Some(vec![Vec::new(); moments.len()]),
             _ => None,
         };
-        self.current = Some(Current { point, moments, theory, batches });
+        self.current = Some(Current { point, moments, expected, batches });
         Ok(())
     }
 
@@ -278,7 +280,8 @@ impl<'a> Results<'a> {
 
     fn end_point(&mut self) -> Result<(), StoreError> {
         let Some(current) = self.current.take() else { return Ok(()) };
-        let Current { point, moments, theory, batches } = current;
+        let Current { point, moments, expected, batches } = current;
+        let Expected { theory, mean_field } = expected;
         self.scenario.end_point();
         for (column, (&moments, &theory)) in moments.iter().zip(&theory).enumerate() {
             if moments.n() > 0 {
@@ -286,6 +289,7 @@ impl<'a> Results<'a> {
                 self.summaries.columns.push(column);
                 self.summaries.moments.push(moments);
                 self.summaries.theory.push(theory);
+                self.summaries.mean_field.push(mean_field.get(column).copied().flatten());
             }
         }
         if let Some(transients) = &mut self.transients {
@@ -334,7 +338,8 @@ impl<'a> Results<'a> {
     }
 
     fn flush_summaries(&mut self) -> Result<(), StoreError> {
-        let Summaries { points, columns, moments, theory } = std::mem::take(&mut self.summaries);
+        let Summaries { points, columns, moments, theory, mean_field } =
+            std::mem::take(&mut self.summaries);
         let mut intervals = Intervals::new(self.experiment.confidence);
         let ends: Vec<_> = moments.iter().map(|moments| intervals.of(moments)).collect();
         let z = moments.iter().zip(&theory).map(|(moments, theory)| z(moments, *theory));
@@ -348,6 +353,7 @@ impl<'a> Results<'a> {
             numbers(ends.iter().map(|ends| ends.map(|ends| ends.high))),
             numbers(theory.iter().copied()),
             numbers(z),
+            numbers(mean_field.into_iter()),
         ];
         self.summary.write(&self.staging, self.experiment, &self.point_columns, &points, own)
     }

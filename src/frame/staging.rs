@@ -120,14 +120,14 @@ impl<'a> Staging<'a> {
             }
         }
         let commit = results.join(COMMIT);
-        let note = self.work.written(&serde_json::json!(hashes).to_string())?;
+        let note = self.work.written(serde_json::json!(hashes).to_string())?;
         put_in_place(note, &commit)?;
         remove(&results.join(MANIFEST))?;
         let mut files = self.files.into_iter();
         let mut put = |(file, name)| put(file, &results.join::<String>(name));
         if let Some(Err(error)) = files.next().map(&mut put) {
             if let Some(old) = old {
-                put_in_place(self.work.written(&format!("{old:#}\n"))?, &results.join(MANIFEST))?;
+                put_in_place(self.work.written(format!("{old:#}\n"))?, &results.join(MANIFEST))?;
                 remove(&commit)?;
             }
             return Err(error);

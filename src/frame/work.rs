@@ -117,10 +117,10 @@ impl Work {
         &self.results
     }
 
-    /// Returns a file with a temporary name and this text.
-    pub(super) fn written(&self, text: &str) -> Result<NamedTempFile, StoreError> {
+    /// Returns a file with a temporary name and this content.
+    pub(super) fn written(&self, content: impl AsRef<[u8]>) -> Result<NamedTempFile, StoreError> {
         let mut file = self.temporary()?;
-        let written = file.write_all(text.as_bytes());
+        let written = file.write_all(content.as_ref());
         written.map_err(|error| StoreError::new(file.path(), error))?;
         Ok(file)
     }

@@ -195,3 +195,55 @@ impl Scale {
 pub fn titled(name: &str, unit: &str) -> String {
     if unit.is_empty() || unit == name { name.to_owned() } else { format!("{name}, {unit}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_have_room_for_what_they_show() {
+        let over = |log, values: &[f64]| Scale::over("y", "", log, values.iter().copied());
+        let scale = over(false, &[2.0, 4.0]);
+        assert!(scale.from < 2.0 && scale.from > 1.8 && scale.to > 4.0 && scale.to < 4.2);
+        // Nothing is below zero that can't be.
+        assert_eq!(over(false, &[0.0, 4.0]).from, 0.0);
+        assert!(over(false, &[-1.0, 4.0]).from < -1.0);
+        // A single value, none, and what has no logarithm.
+        assert!(over(false, &[3.0]).from < 3.0 && over(false, &[3.0]).to > 3.0);
+        assert!(over(false, &[0.0]).from < over(false, &[0.0]).to);
+        assert_eq!((over(false, &[]).from, over(false, &[f64::NAN]).to), (0.0, 1.04));
+        assert!(over(true, &[0.0, 1e-3, 1.0]).from > 5e-4);
+        assert!(over(true, &[7.0]).from < 7.0 && over(true, &[7.0]).to > 7.0);
+        let scale = Scale { from: 0.01, to: 100.0, ..over(true, &[]) };
+        assert!((scale.place(1.0) - 0.5).abs() < 1e-12);
+        assert!(scale.place(0.0) < 0.0);
+    }
+
+    #[test]
+    fn intervals_widen_a_scale_but_not_much() {
+        let mut scale =
+            Scale { from: 0.0, to: 10.0, ..Scale::over("y", "", false, [].into_iter()) };
+        scale.stretch([-2.0, 14.0, 99.0, f64::NAN].into_iter());
+        assert_eq!((scale.from, scale.to), (-2.0, 14.0));
+        let mut scale =
+            Scale { from: 1.0, to: 100.0, ..Scale::over("y", "", true, [].into_iter()) };
+        scale.stretch([0.5, 0.0, -1.0, 1e9].into_iter());
+        assert!((scale.from - 0.5).abs() < 1e-12 && (scale.to - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_left_out() {
+        let mark = |x: f64, y: f64| Mark { x, y, ends: None };
+        let marks: Vec<Mark> = (0..1000).map(|x| mark(f64::from(x), f64::from(x % 7))).collect();
+        let (name, policy, look, colour) = (String::new(), None, Look::Line, None);
+        let mut series = Series { name, policy, look, colour, marks };
+        let x = Scale { from: 0.0, to: 1000.0, ..Scale::over("x", "", false, [].into_iter()) };
+        series.thin(&x, 1e6);
+        assert_eq!(series.marks.len(), 1000);
+        series.thin(&x, 10.0);
+        // Of each hundred the first lowest and the last highest, in order.
+        assert_eq!(series.marks.len(), 20);
+        assert!(series.marks.windows(2).all(|pair| pair[0].x < pair[1].x));
+        assert!(series.marks.iter().all(|mark| mark.y == 0.0 || mark.y == 6.0));
+    }
+}

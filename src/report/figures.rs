@@ -107,6 +107,9 @@ fn words(level: &Level) -> String {
     }
 }
 
+/// Values of axes by name, in words.
+pub type At = Vec<(String, String)>;
+
 /// Returns a policy with the values of some axes, for people.
 fn named(policy: &str, levels: &[(String, String)]) -> String {
     let levels = levels.iter().map(|(axis, level)| format!(" {axis} {level}"));
@@ -114,12 +117,12 @@ fn named(policy: &str, levels: &[(String, String)]) -> String {
 }
 
 /// Returns the values of the model's axes at a point: its scenario.
-pub fn scenario(found: &Found, point: &FoundPoint) -> Vec<(String, String)> {
+pub fn scenario(found: &Found, point: &FoundPoint) -> At {
     levels(found, point, true)
 }
 
 /// Returns the values of a point's axes, those of the model or those of its policy.
-fn levels(found: &Found, point: &FoundPoint, of_scenario: bool) -> Vec<(String, String)> {
+fn levels(found: &Found, point: &FoundPoint, of_scenario: bool) -> At {
     let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
     let axes = policy.into_iter().flat_map(|policy| &policy.axes);
     let axes = axes.filter(|axis| axis.scenario == of_scenario);

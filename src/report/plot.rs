@@ -179,10 +179,11 @@ fn fitted(text: &str, pixels: f64) -> String {
     }
     let mut cut = String::new();
     for letter in clean.chars() {
-        if width(&cut) + 2.0 * LETTER > pixels {
+        cut.push(letter);
+        if width(&cut) + LETTER > pixels {
+            cut.pop();
             break;
         }
-        cut.push(letter);
     }
     cut + "…"
 }
@@ -209,7 +210,7 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
             let at = bottom - (y.place(value) * f64::from(bottom - top)).round() as i32;
             area.draw(&PathElement::new([(left, at), (right, at)], faint))?;
             let style = text(INK, HPos::Right, VPos::Center);
-            area.draw(&Text::new(short(value), (left - 8 * PIXEL, at), style))?;
+            area.draw(&Text::new(tick(value), (left - 8 * PIXEL, at), style))?;
         }
         let name = fitted(&y.title(), f64::from(WIDTH - 20));
         let at = (8 * PIXEL, top - 14 * PIXEL);
@@ -220,7 +221,7 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
         // As many as have room for their labels.
         let mut values = ticks(x, (wide / 60.0) as i32);
         while values.len() > 2 {
-            let widest = values.iter().map(|value| width(&short(*value))).fold(0.0, f64::max);
+            let widest = values.iter().map(|value| width(&tick(*value))).fold(0.0, f64::max);
             let gap = values.windows(2).map(|pair| (x.place(pair[1]) - x.place(pair[0])) * wide);
             if gap.fold(f64::INFINITY, f64::min) >= widest + 10.0 {
                 break;
@@ -231,7 +232,7 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
             let at = left + (x.place(value) * f64::from(right - left)).round() as i32;
             area.draw(&PathElement::new([(at, bottom), (at, bottom + 5 * PIXEL)], line(INK, 1.0)))?;
             let style = text(INK, HPos::Center, VPos::Top);
-            area.draw(&Text::new(short(value), (at, bottom + 8 * PIXEL), style))?;
+            area.draw(&Text::new(tick(value), (at, bottom + 8 * PIXEL), style))?;
         }
         let name = fitted(&x.title(), wide);
         let at = ((left + right) / 2, bottom + 26 * PIXEL);
@@ -239,6 +240,14 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
         area.draw(&PathElement::new([(left, bottom), (right, bottom)], line(INK, 1.0)))?;
     }
     Ok(())
+}
+
+/// Returns a round value for an axis, short however small or great it is.
+fn tick(value: f64) -> String {
+    match value.abs() {
+        0.0 | 1e-4..1e6 => short(value),
+        _ => format!("{value:e}"),
+    }
 }
 
 /// Returns about so many round values of a scale.
@@ -257,4 +266,33 @@ fn ticks(scale: &Scale, about: i32) -> Vec<f64> {
         parts.iter().map(move |part| part * unit)
     });
     powers.filter(|value| (scale.from..=scale.to).contains(value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_short() {
+        let scale =
+            |log, from, to| Scale { name: String::new(), unit: String::new(), log, from, to };
+        let shown: Vec<String> = ticks(&scale(false, 0.0, 1.04), 6).into_iter().map(tick).collect();
+        assert_eq!(shown, ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+        assert_eq!(ticks(&scale(true, 9e-5, 0.11), 6), [1e-4, 1e-3, 1e-2, 1e-1]);
+        assert_eq!(ticks(&scale(true, 0.9, 30.0), 6), [1.0, 2.0, 5.0, 10.0, 20.0]);
+        assert!(ticks(&scale(true, 1e-300, 1e300), 6).len() <= 8);
+        let shown: Vec<String> = [0.0, 1e-7, 1e-4, 0.3, 1200.0, 2e6].map(tick).to_vec();
+        assert_eq!(shown, ["0", "1e-7", "0.0001", "0.3", "1200", "2e6"]);
+    }
+
+    #[test]
+    fn names_are_cut_to_their_room_and_escaped() {
+        assert_eq!(fitted("short", 100.0), "short");
+        let cut = fitted(&"x".repeat(200), 100.0);
+        assert!(cut.ends_with('…') && width(&cut) <= 100.0, "{cut}");
+        let cut = fitted("流量流量流量流量流量", 100.0);
+        assert!(cut.chars().count() > 5 && width(&cut) <= 100.0, "{cut}");
+        assert_eq!(fitted("a\tb", 100.0), "a b");
+        assert_eq!(escaped("<a b='\"&\u{0}'>"), "&lt;a b=&#39;&quot;&amp; &#39;&gt;");
+    }
 }

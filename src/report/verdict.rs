@@ -1,6 +1,6 @@
 //! What a run came to, in sentences.
 
-use super::figures::{best, shown};
+use super::figures::{At, best, scenario as scenario_of, shown};
 use super::numbers::{grouped, plus_minus, short};
 use crate::design::Level;
 use crate::frame::{Direction, Found, FoundPoint, Summary};
@@ -42,9 +42,9 @@ fn winners(found: &Found, response: usize) -> Vec<Sentence> {
     let measure = &found.layout.responses[response];
     let Some(good) = measure.good else { return Vec::new() };
     let candidates = best(found, response);
-    let mut scenarios: Vec<(Vec<(String, String)>, Vec<&FoundPoint>)> = Vec::new();
+    let mut scenarios: Vec<(At, Vec<&FoundPoint>)> = Vec::new();
     for point in candidates {
-        let own = super::figures::scenario(found, point);
+        let own = scenario_of(found, point);
         match scenarios.iter_mut().find(|(scenario, _)| *scenario == own) {
             Some((_, points)) => points.push(point),
             None => scenarios.push((own, vec![point])),
@@ -55,7 +55,7 @@ fn winners(found: &Found, response: usize) -> Vec<Sentence> {
         .iter()
         .take(SCENARIOS)
         .filter(|(scenario, _)| {
-            let in_it = |point: &&FoundPoint| super::figures::scenario(found, point) == *scenario;
+            let in_it = |point: &&FoundPoint| scenario_of(found, point) == *scenario;
             found.points.iter().filter(in_it).nth(1).is_some()
         })
         .filter_map(|(scenario, points)| winner(found, response, good, scenario, points))
@@ -146,7 +146,7 @@ fn others(found: &Found, numbers: &[u32]) -> String {
 
 fn in_scenario(found: &Found, number: u32, scenario: &[(String, String)]) -> bool {
     let point = found.points.iter().find(|point| point.number == number);
-    point.is_some_and(|point| super::figures::scenario(found, point) == scenario)
+    point.is_some_and(|point| scenario_of(found, point) == scenario)
 }
 
 /// Returns a point's policy with the values of the policy's own axes.

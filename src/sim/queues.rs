@@ -22,10 +22,13 @@ const FEW: usize = 6;
 /// 2⁵², the least number whose last bit is worth one.
 const UNIT: f64 = 1.0 / f64::EPSILON;
 
-/// All queues of a system.
+/// All queues of a system. Pairs of sums are added to at once, and begin where no cache line ends.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(16))]
 pub struct Queues {
+    /// Time that queues spent with at least 1, 2, …, [`FEW`] jobs, but no more than those [queue ×
+    /// time units].
+    few: [f64; FEW],
     queues: Vec<Queue>,
     /// Of each queue, the times at which its jobs before the latest [`FEW`] leave, rising.
     earlier: Vec<VecDeque<f64>>,
@@ -33,15 +36,12 @@ pub struct Queues {
     channels: u32,
     /// Most jobs in each queue, those in service included.
     capacity: u32,
-    /// Time that queues spent with at least 1, 2, …, [`FEW`] jobs, but no more than those [queue ×
-    /// time units].
-    few: [f64; FEW],
     /// Time that queues spent with exactly each greater number of jobs.
     many: Vec<f64>,
     /// For whoever asks for the shortest of all.
     order: Option<Box<Order>>,
-    /// Time of the last look. At the end, where nothing can be read along with it: a store is passed
-    /// on at once only to a load of the same size.
+    /// Time of the last look. At the very end, where nothing can be read along with it, not even what
+    /// fills up: a store is passed on at once only to a load of the same size.
     now: f64,
 }
 
@@ -100,13 +100,23 @@ impl Queue {
         self.since = now;
     }
 
-    /// Puts a job in its place among the latest, and returns the one that falls out.
+    /// Puts a job before all others, and returns the one that falls out of the latest.
     #[inline(always)]
+    fn put_first(&mut self, leaves: f64) -> f64 {
+        let [a, b, c, d, e, last] = self.latest;
+        self.latest = [leaves, a, b, c, d, e];
+        last
+    }
+
+    /// Puts a job in its place, and returns the one that falls out, which may be itself.
+    #[cold]
+    #[inline(never)]
     fn put(&mut self, place: usize, leaves: f64) -> f64 {
-        let before = self.latest;
-        self.latest[place + 1..].copy_from_slice(&before[place..FEW - 1]);
-        self.latest[place] = leaves;
-        before[FEW - 1]
+        if place == FEW {
+            return leaves;
+        }
+        self.latest[place..].rotate_right(1);
+        std::mem::replace(&mut self.latest[place], leaves)
     }
 }
 
@@ -329,11 +339,7 @@ impl Queues {
         queue.accepted += 1;
         // Behind those that leave later.
         let place = if channels == 1 { 0 } else { queue.few(end) };
-        let earlier = match place {
-            0 => queue.put(0, end),
-            FEW => end,
-            _ => queue.put(place, end),
-        };
+        let earlier = if place == 0 { queue.put_first(end) } else { queue.put(place, end) };
         if earlier > now {
             self.put_earlier(number, earlier);
         }

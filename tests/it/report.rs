@@ -334,3 +334,31 @@ fn ten_thousand_points_are_a_small_page() {
     let drawn = line["x"].as_array().unwrap().len();
     assert!((600..=1300).contains(&drawn), "{drawn}");
 }
+
+/// PDF holds the letters of a font of this machine, without which it says what is missing.
+#[test]
+fn figures_are_written_as_pdf_too() {
+    let place = Place::new();
+    place.write("small.yaml", SPEC);
+    place.run(&["small.yaml", "--quiet", "--set", "optimize=[]"]);
+    let said = place.run(&["report", "results/small", "--figures", "pdf"]);
+    let names: Vec<String> = std::fs::read_dir(place.path("results/small/figures"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let count = |end: &str| names.iter().filter(|name| name.ends_with(end)).count();
+    if said.code == Some(4) {
+        assert!(said.err.contains("no font is installed"), "{}", said.err);
+        assert_eq!(count(".pdf"), 0);
+        return;
+    }
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(count(".pdf") > 5 && count(".pdf") == count(".svg"), "{names:?}");
+    let pdf = place.bytes("results/small/figures/errors_pct-alpha.pdf");
+    let has = |words: &[u8]| pdf.windows(words.len()).any(|window| window == words);
+    // 680 pixels of 1/96 inch are 510 points, and text is text.
+    assert!(pdf.starts_with(b"%PDF-") && has(b"/Font") && has(b"[0 0 510 "));
+    // They go with the figures that they are of.
+    place.fine(&["report", "results/small", "--quiet"]);
+    assert!(!place.path("results/small/figures/errors_pct-alpha.pdf").exists());
+}

@@ -646,3 +646,33 @@ fn a_warmup_leaves_the_horizon_where_it_is() {
     let names = ["arrivals", "sojourn_time", "sojourn_sd", "waiting_sd"];
     assert_eq!(names.map(column), [Some(0.0), None, None, None]);
 }
+
+/// The limit of many servers stands beside theory of as many as there are.
+#[test]
+fn summaries_have_the_mean_field() {
+    let place = Place::new();
+    place.write(
+        "limit.yaml",
+        "{name: t, policies: [sq, random, jsq, sq: {label: m, memory: 1}], replications: 2,
+        model: {supermarket: {servers: 20, load: 0.9, interarrival: {exponential: 1},
+        service: {exponential: 2}, arrivals: 1000}}}",
+    );
+    place.fine(&["limit.yaml", "--quiet"]);
+    let frame = place.parquet("results/t/summary.parquet");
+    let text = |name: &str, row| frame.column(name).unwrap().str().unwrap().get(row).unwrap();
+    let limits = frame.column("mean_field").unwrap().f64().unwrap();
+    let limit = |policy: &str, response: &str| {
+        let row = (0..frame.height())
+            .find(|&row| (text("policy", row), text("response", row)) == (policy, response));
+        limits.get(row.unwrap())
+    };
+    // E[T] = 2 · 2.614057 and s_2 = λ³ for two choices, 2/(1 − λ) and λ² for one.
+    assert!((limit("sq", "sojourn_time").unwrap() - 2.0 * 2.614057).abs() < 2e-6);
+    assert!((limit("sq", "waiting_time").unwrap() - 2.0 * 1.614057).abs() < 2e-6);
+    assert!((limit("sq", "queue_ge_2").unwrap() - 0.9_f64.powi(3)).abs() < 1e-12);
+    assert_eq!(limit("sq", "queue_ge_10"), Some(0.0));
+    assert!((limit("random", "sojourn_time").unwrap() - 20.0).abs() < 1e-9);
+    assert!((limit("random", "queue_ge_2").unwrap() - 0.81).abs() < 1e-12);
+    assert_eq!(limit("sq", "messages_per_job"), None);
+    assert_eq!((limit("jsq", "sojourn_time"), limit("m", "sojourn_time")), (None, None));
+}

@@ -407,16 +407,17 @@ impl<'e> Halts<'e> {
     }
 }
 
-/// Counts of a period.
+/// Counts of a period. Pairs of sums are added to at once, and begin where no cache line ends.
+#[repr(C, align(16))]
 struct Counts {
-    /// Jobs that came before it.
-    came_before: u64,
-    refused: u64,
-    /// Jobs whose times are known.
-    left: u64,
     /// Sum and sum of squares.
     sojourns: (f64, f64),
     waits: (f64, f64),
+    /// Jobs whose times are known.
+    left: u64,
+    /// Jobs that came before it.
+    came_before: u64,
+    refused: u64,
     /// Sojourn times in units of a part of the mean service time.
     bins: Bins,
     units: f64,

@@ -69,6 +69,28 @@ impl Supermarket {
         values.columns()
     }
 
+    /// Returns a value per column in the limit of many servers, nothing where there is none.
+    pub(in crate::model) fn mean_field(&self, policy: &Policy) -> Vec<Option<f64>> {
+        let shape = Shape { servers: self.speeds.len(), snapshots: self.snapshots };
+        let mut values = Values::new(&SYSTEM, shape);
+        _ = self.in_the_limit(policy, &mut values);
+        self.under_discipline(&mut values);
+        values.columns()
+    }
+
+    fn in_the_limit(&self, policy: &Policy, values: &mut Values) -> Option<()> {
+        if !self.has_mean_field() {
+            return None;
+        }
+        let load = self.offered();
+        let levels = mean_field(load, choices(policy)?)?;
+        let mut shown = [0.0; LEVELS];
+        shown.iter_mut().zip(&levels).for_each(|(shown, level)| *shown = *level);
+        let rate = 1.0 / self.mean_interarrival();
+        self.set_jobs(values, (levels.iter().sum(), &shown, 0.0, load), rate);
+        Some(())
+    }
+
     /// Sets what holds in the long run under Poisson arrivals of a rate.
     fn long_run(&self, policy: &Policy, rate: f64, values: &mut Values) {
         let servers = self.speeds.len();

@@ -31,23 +31,25 @@ impl Supermarket {
 
     /// Returns the levels of the mean field at each snapshot, where it is the limit of many servers.
     pub(super) fn mean_field_at_snapshots(&self, policy: &Policy) -> Option<Vec<Vec<f64>>> {
-        let exponential = |times: &Distribution| matches!(times, Distribution::Exponential { .. });
-        let speed = *self.speeds.first()?;
-        if self.snapshots == 0
-            || !matches!(&self.interarrival, Arrivals::Renewal(times) if exponential(times))
-            || !exponential(&self.service)
-            || self.batch.is_some()
-            || self.fails()
-            || self.speeds.iter().any(|other| *other != speed)
-            || self.channels != 1
-            || self.capacity.is_some()
-        {
+        if self.snapshots == 0 || !self.has_mean_field() {
             return None;
         }
         let start = vec![1.0; self.start as usize];
-        let service = self.service.mean() / speed;
+        let service = self.service.mean() / self.speeds.first()?;
         let d = choices(policy)?;
         transient_mean_field(d, self.offered(), &start, service, &self.snapshot_times())
+    }
+
+    /// Returns whether the mean field is the limit of many such servers.
+    pub(super) fn has_mean_field(&self) -> bool {
+        let exponential = |times: &Distribution| matches!(times, Distribution::Exponential { .. });
+        matches!(&self.interarrival, Arrivals::Renewal(times) if exponential(times))
+            && exponential(&self.service)
+            && self.batch.is_none()
+            && !self.fails()
+            && self.speeds.iter().all(|speed| *speed == self.speeds[0])
+            && self.channels == 1
+            && self.capacity.is_none()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    CONTROLS, LINES, PER_KIND, levels, mark, named, number, position, scenario, some, words,
+    At, CONTROLS, LINES, PER_KIND, levels, mark, named, number, position, scenario, some, words,
 };
 use crate::frame::{Found, FoundPoint, Members};
 use crate::report::figure::{Body, Curves, Figure, Look, Mark, Scale, Series, titled};
@@ -13,6 +13,9 @@ use crate::report::numbers::short;
 
 /// Parts of an axis in each of which a line has at most two marks: more would be smaller than a pixel.
 const COLUMNS: f64 = 600.0;
+
+/// The least share that is shown of a tail.
+const SMALLEST: f64 = 1e-9;
 
 /// An axis that responses are shown along, on one kind of scale.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,9 +68,6 @@ fn has_column(found: &Found, point: &FoundPoint, column: &str) -> bool {
     let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
     policy.is_some_and(|policy| policy.axes.iter().any(|axis| axis.column == column))
 }
-
-/// Values of axes by name.
-type At = Vec<(String, String)>;
 
 /// Returns a response against an axis: one figure for each scenario, but for those that the axis
 /// makes; if there are few lines in all, one figure.
@@ -400,12 +400,14 @@ pub(super) fn tails(found: &Found) -> Vec<Figure> {
     let figure = |(facet, points): &(At, Vec<&FoundPoint>)| {
         let mut series = Vec::new();
         for (colour, point) in some(points, 6).into_iter().enumerate() {
-            let of = |theory: bool| -> Vec<Mark> {
+            // The mean field knows all lengths, theory of so many servers not always.
+            let of = |expected: bool| -> Vec<Mark> {
                 let marks = columns.iter().filter_map(|&(level, at)| {
                     let summary = point.summaries[at].as_ref()?;
-                    let y = if theory { summary.theory? } else { summary.mean };
-                    let ends = summary.ends.filter(|ends| !theory && ends.0 > 0.0);
-                    (y > 0.0).then_some(Mark { x: f64::from(level), y, ends })
+                    let known = || summary.mean_field.or(summary.theory);
+                    let y = if expected { known()? } else { summary.mean };
+                    let ends = summary.ends.filter(|ends| !expected && ends.0 > 0.0);
+                    (y > SMALLEST).then_some(Mark { x: f64::from(level), y, ends })
                 });
                 marks.collect()
             };
@@ -417,7 +419,7 @@ pub(super) fn tails(found: &Found) -> Vec<Figure> {
                 let series_of = |name, look, marks| Series { name, policy, look, colour, marks };
                 series.push(series_of(name.clone(), Look::Line, line));
                 if theory.len() > 1 {
-                    series.push(series_of(format!("{name}, theory"), Look::Theory, theory));
+                    series.push(series_of(format!("{name}, mean field"), Look::Theory, theory));
                 }
             }
         }
@@ -430,7 +432,9 @@ pub(super) fn tails(found: &Found) -> Vec<Figure> {
         Some(Figure {
             name: format!("queue-tail{}", named("", facet)),
             title: format!("the tail of queues{place}"),
-            note: "How much of the time a queue has at least so many jobs.".to_owned(),
+            note: "How much of the time a queue has at least so many jobs, beside the mean field, \
+                   which holds for infinitely many servers."
+                .to_owned(),
             response: None,
             body: Body::Curves(Curves { x, y, series }),
         })

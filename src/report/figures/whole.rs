@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::along::response_title;
-use super::{PER_KIND, is_better, levels, mark, named, number, scenario, some};
+use super::{At, PER_KIND, is_better, levels, mark, named, number, scenario, some};
 use crate::frame::{Compared, Direction, Found, FoundPoint, Members};
 use crate::report::figure::{Bars, Body, Difference, Figure, Forest, Heat, Mark, titled};
 
@@ -18,20 +18,18 @@ const SIDE: usize = 128;
 
 /// Returns for each policy in each scenario its best point in a response, in plan order; of a
 /// response without a good direction its only point.
-pub fn best<'f>(found: &'f Found, response: usize) -> Vec<&'f FoundPoint> {
+pub fn best(found: &Found, response: usize) -> Vec<&FoundPoint> {
     let good = found.layout.responses[response].good;
-    let mut order: Vec<(Vec<(String, String)>, &str)> = Vec::new();
-    let mut chosen: BTreeMap<(Vec<(String, String)>, &str), Option<&'f FoundPoint>> =
-        BTreeMap::new();
+    let mut chosen: Vec<(At, &str, Option<&FoundPoint>)> = Vec::new();
     for point in &found.points {
         let Some(summary) = &point.summaries[response] else { continue };
-        let key = (scenario(found, point), point.policy.as_str());
-        if !chosen.contains_key(&key) {
-            order.push(key.clone());
-            chosen.insert(key, Some(point));
+        let (place, policy) = (scenario(found, point), point.policy.as_str());
+        // Points come scenario by scenario and policy by policy.
+        let known = chosen.last_mut().filter(|(at, of, _)| (at, *of) == (&place, policy));
+        let Some((.., known)) = known else {
+            chosen.push((place, policy, Some(point)));
             continue;
-        }
-        let Some(known) = chosen.get_mut(&key) else { continue };
+        };
         let than = known.and_then(|known| known.summaries[response]).map(|known| known.mean);
         match (good, than) {
             (Some(good), Some(than)) if is_better(good, summary.mean, than) => *known = Some(point),
@@ -39,7 +37,7 @@ pub fn best<'f>(found: &'f Found, response: usize) -> Vec<&'f FoundPoint> {
             _ => {}
         }
     }
-    order.iter().filter_map(|key| chosen[key]).collect()
+    chosen.into_iter().filter_map(|(.., point)| point).collect()
 }
 
 /// Returns the differences of each policy's best point from the baseline.
@@ -99,8 +97,7 @@ pub(super) fn forest(found: &Found, response: usize) -> Option<Figure> {
 }
 
 fn scenario_count(found: &Found) -> usize {
-    let mut all: Vec<Vec<(String, String)>> =
-        found.points.iter().map(|point| scenario(found, point)).collect();
+    let mut all: Vec<At> = found.points.iter().map(|point| scenario(found, point)).collect();
     all.sort();
     all.dedup();
     all.len()
@@ -133,7 +130,7 @@ pub(super) fn heat_maps(found: &Found, response: usize) -> Vec<Figure> {
             continue;
         }
         let mut cells = vec![vec![None; xs.len()]; ys.len()];
-        let rest = |point: &FoundPoint| -> Vec<(String, String)> {
+        let rest = |point: &FoundPoint| -> At {
             let others = point.levels.iter().filter(|(axis, _)| axis != x && axis != y);
             others.map(|(axis, level)| (axis.clone(), super::words(level))).collect()
         };

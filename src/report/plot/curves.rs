@@ -187,3 +187,34 @@ fn legend(area: &Area, body: &Curves) -> Drawing {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::figure::Scale;
+
+    /// Names of lines that end together stand one below the other, in the order of their ends, within
+    /// the frame.
+    #[test]
+    fn names_do_not_stand_over_each_other() {
+        let scale = |name: &str| Scale::over(name, "", false, [0.0, 1.0].into_iter());
+        let frame = [0, 0, 400, 1600];
+        for ends in [vec![0.5; 9], vec![0.0; 9], vec![1.0; 9], vec![0.9, 0.1, 0.11, 0.1, 0.5]] {
+            let series = |&y: &f64| Series {
+                name: String::new(),
+                policy: None,
+                look: Look::Line,
+                colour: None,
+                marks: vec![Mark { x: 1.0, y, ends: None }],
+            };
+            let series = ends.iter().map(series).collect();
+            let names = names(&Curves { x: scale("x"), y: scale("y"), series }, frame);
+            assert_eq!(names.len(), ends.len());
+            for pair in names.windows(2) {
+                assert!(pair[1].at - pair[0].at >= APART * PIXEL, "{ends:?}");
+                assert!(pair[1].end.1 >= pair[0].end.1);
+            }
+            assert!(names.iter().all(|name| (0..=1600).contains(&name.at)), "{ends:?}");
+        }
+    }
+}
