@@ -67,7 +67,7 @@ pub(super) enum Command {
     Merge(Merge),
     /// Hand the shards that are missing to a batch system, as its job array.
     Submit(Submit),
-    /// Make the figures and the page of stored results again.
+    /// Make report.html and figures/ again, of stored results alone.
     Report(Report),
     /// List models, policies, distributions and search methods with units and defaults.
     Models,

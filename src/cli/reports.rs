@@ -21,7 +21,7 @@ pub(super) fn report(args: &Arguments) -> anyhow::Result<End> {
     if args.output.json {
         let verdict: Vec<&str> = report.verdict.iter().map(|one| one.text.as_str()).collect();
         let figures: Vec<String> =
-            report.figures.iter().map(|(name, _)| format!("{name}.svg")).collect();
+            report.figures.iter().map(|(name, _)| format!("figures/{name}.svg")).collect();
         let said = json!({"page": page, "verdict": verdict, "figures": figures});
         return print(&format!("{said:#}\n"));
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Instant, SystemTime};
 
+use anyhow::Context;
 use cpu_time::ProcessTime;
 use serde_json::json;
 
@@ -236,8 +237,9 @@ fn sweep_with(
     let mut manifest = manifest(start, experiment, intent, options, (&counts, &findings));
     manifest["exit_code"] = (end as u8).into();
     staging.commit(manifest)?;
-    let (found, report) = reports::put(work)?;
+    let made = reports::put(work);
     work.remove()?;
+    let (found, report) = made.context("the results are in place, but their report isn't")?;
     if output.json {
         let summary = json!({
             "name": experiment.name, "results": work.results().display().to_string(),

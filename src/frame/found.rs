@@ -25,7 +25,7 @@ pub struct Found {
     pub layout: Layout,
     /// Points that have a value, in plan order.
     pub points: Vec<FoundPoint>,
-    /// How far apart those that were read are; 1 if all were.
+    /// How far apart those that were read are, the best ones apart; 1 if all were.
     pub stride: u64,
     /// Paired differences from the baseline.
     pub comparisons: Vec<Compared>,
@@ -158,28 +158,38 @@ impl Found {
             manifest,
             layout,
         };
-        found.table("summary.parquet", Found::take_summaries)?;
+        let mut keeper =
+            Keeper { best: vec![None; found.layout.responses.len()], ..Keeper::default() };
+        found.table("summary.parquet", true, |found, frame| {
+            found.take_summaries(frame, &mut keeper)
+        })?;
+        found.end_point(&mut keeper);
         let kept: HashMap<u32, usize> =
             found.points.iter().enumerate().map(|(at, point)| (point.number, at)).collect();
-        found.table("comparisons.parquet", |found, frame| found.take_comparisons(frame, &kept))?;
-        found.table("best.parquet", |found, frame| found.take_bests(frame, &kept))?;
-        found.table("trace.parquet", Found::take_trace)?;
-        found.table("transients.parquet", |found, frame| found.take_transients(frame, &kept))?;
+        found.table("comparisons.parquet", true, |found, frame| {
+            found.take_comparisons(frame, &kept)
+        })?;
+        found.table("best.parquet", true, |found, frame| found.take_bests(frame, &kept))?;
+        found.table("trace.parquet", false, Found::take_trace)?;
+        found.table("transients.parquet", false, |found, frame| {
+            found.take_transients(frame, &kept)
+        })?;
         found.read_claims()?;
         found.read_searches()?;
         Ok(found)
     }
 
-    /// Reads a parquet file piece by piece, if it is there.
+    /// Reads a parquet file piece by piece, if it is there; some have to be.
     fn table(
         &mut self,
         name: &str,
+        is_required: bool,
         mut take: impl FnMut(&mut Found, &DataFrame) -> PolarsResult<()> + Send,
     ) -> Result<(), StoreError> {
         let path = self.folder.join(name);
         match fs::metadata(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(StoreError::reading(&path, error)),
+            Err(error) if error.kind() == ErrorKind::NotFound && !is_required => return Ok(()),
+            Err(error) => return Err(damaged(&path, error)),
             Ok(_) => {}
         }
         let read = || {
@@ -188,10 +198,10 @@ impl Found {
                 take(self, &read(&path, None, (start, SLICE.min(rows - start)))?)
             })
         };
-        sceptically(read).map_err(|error| StoreError::reading(&path, error))
+        sceptically(read).map_err(|error| damaged(&path, error))
     }
 
-    fn take_summaries(&mut self, frame: &DataFrame) -> PolarsResult<()> {
+    fn take_summaries(&mut self, frame: &DataFrame, keeper: &mut Keeper) -> PolarsResult<()> {
         let measures = self.layout.responses.iter().enumerate();
         let positions: HashMap<String, usize> =
             measures.map(|(at, measure)| (measure.column.clone(), at)).collect();
@@ -209,11 +219,8 @@ impl Found {
             let (Some(number), Some(policy)) = (numbers.get(row), policies.get(row)) else {
                 continue;
             };
-            let last = self.points.last();
-            let is_new = last.is_none_or(|last| last.number != number);
-            // The first of a policy is always kept: it may be the only one.
-            let is_first = last.is_none_or(|last| last.policy != policy);
-            if is_new && (is_first || u64::from(number).is_multiple_of(self.stride)) {
+            if self.points.last().is_none_or(|last| last.number != number) {
+                self.end_point(keeper);
                 self.points.push(FoundPoint {
                     number,
                     policy: policy.to_owned(),
@@ -222,7 +229,7 @@ impl Found {
                 });
             }
             let position = responses.get(row).and_then(|name| positions.get(name));
-            let point = self.points.last_mut().filter(|point| point.number == number);
+            let point = self.points.last_mut();
             if let (Some(point), Some(&at), Some(mean)) = (point, position, mean[row]) {
                 point.summaries[at] = Some(Summary {
                     n: n.get(row).unwrap_or_default(),
@@ -235,6 +242,44 @@ impl Found {
             }
         }
         Ok(())
+    }
+
+    /// Ends the point read last. If not all are kept it goes again, unless it is one of those at equal
+    /// distances, the first of its policy in its scenario, or the best there so far.
+    fn end_point(&mut self, keeper: &mut Keeper) {
+        let Some(point) = self.points.last().filter(|_| self.stride > 1) else { return };
+        let policy = self.layout.policies.iter().find(|policy| policy.label == point.policy);
+        let axes = policy.into_iter().flat_map(|policy| &policy.axes).filter(|axis| axis.scenario);
+        let scenario = axes.filter_map(|axis| point.levels.get(&axis.column).cloned()).collect();
+        let group = Some((point.policy.clone(), scenario));
+        let is_first = keeper.group != group;
+        if is_first {
+            keeper.group = group;
+            keeper.best.fill(None);
+        }
+        let regular = |number: u32| u64::from(number).is_multiple_of(self.stride);
+        let (number, mut is_best, mut replaced) = (point.number, false, Vec::new());
+        for ((best, summary), measure) in
+            keeper.best.iter_mut().zip(&point.summaries).zip(&self.layout.responses)
+        {
+            let (Some(good), Some(summary)) = (measure.good, summary) else { continue };
+            if best.is_none_or(|(_, than, _)| good.is_better(summary.mean, than)) {
+                replaced.extend(best.filter(|(.., is_first)| !is_first).map(|(number, ..)| number));
+                *best = Some((number, summary.mean, is_first));
+                is_best = true;
+            }
+        }
+        if !is_first && !is_best && !regular(number) {
+            self.points.pop();
+        }
+        replaced.retain(|&old| {
+            !regular(old) && keeper.best.iter().flatten().all(|&(number, ..)| number != old)
+        });
+        for old in replaced {
+            if let Some(at) = self.points.iter().rposition(|point| point.number == old) {
+                self.points.remove(at);
+            }
+        }
     }
 
     fn take_comparisons(
@@ -399,7 +444,7 @@ impl Found {
             };
             Ok((0..frame.height()).map(claim).collect())
         };
-        self.claims = sceptically(read).map_err(|error| StoreError::reading(&path, error))?;
+        self.claims = sceptically(read).map_err(|error| damaged(&path, error))?;
         Ok(())
     }
 
@@ -410,8 +455,11 @@ impl Found {
             other => other.map_err(|error| StoreError::reading(&path, error))?,
         };
         let optimum: Value =
-            serde_json::from_slice(&text).map_err(|error| StoreError::reading(&path, error))?;
-        self.searches = optimum["searches"].as_array().cloned().unwrap_or_default();
+            serde_json::from_slice(&text).map_err(|error| damaged(&path, error))?;
+        let Some(searches) = optimum["searches"].as_array() else {
+            return Err(damaged(&path, "it has no list of searches"));
+        };
+        self.searches = searches.clone();
         Ok(())
     }
 
@@ -425,6 +473,22 @@ impl Found {
         }
         columns
     }
+}
+
+/// The best points of a policy in a scenario, as they are read.
+#[derive(Default)]
+struct Keeper {
+    /// Policy, and the scenario's levels.
+    group: Option<(String, Vec<Level>)>,
+    /// For each response number, mean, and whether it was the group's first.
+    best: Vec<Option<(u32, f64, bool)>>,
+}
+
+/// Returns the error of a file that isn't what a run wrote.
+fn damaged(path: &Path, error: impl std::fmt::Display) -> StoreError {
+    let said = error.to_string();
+    let said = said.lines().next().unwrap_or_default();
+    StoreError::said("read", path, &format!("{said}; running the spec again makes it again"))
 }
 
 /// Axis columns of a table.

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::design::{Axis, Level, Levels};
 use crate::model::Columns;
-use crate::spec::Experiment;
+use crate::spec::{CommonRandomNumbers, Experiment};
 use crate::stats::Good;
+use crate::stats::multiple::Adjust;
 
 /// Ratio of ends from which listed values at equal ratios are taken for a logarithmic scale.
 const WIDE: f64 = 8.0;
@@ -21,6 +22,10 @@ pub struct Layout {
     pub confidence: f64,
     /// Replications of a point, in words.
     pub replications: String,
+    /// How intervals of differences hold, and on what traffic differences are taken, in words; older
+    /// results don't say.
+    #[serde(default)]
+    pub differences: String,
     pub baseline: Baseline,
     pub policies: Vec<PolicyColumns>,
     pub responses: Vec<Measure>,
@@ -70,6 +75,16 @@ pub enum Direction {
     More,
 }
 
+impl Direction {
+    /// Returns whether a value is better than another.
+    pub fn is_better(self, value: f64, than: f64) -> bool {
+        match self {
+            Direction::Less => value < than,
+            Direction::More => value > than,
+        }
+    }
+}
+
 /// What the columns of a response with several stand for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -117,6 +132,7 @@ impl Layout {
             source: experiment.source.clone(),
             confidence: experiment.confidence,
             replications: experiment.replications.to_string(),
+            differences: differences(experiment),
             baseline: Baseline {
                 policy: experiment.labels[experiment.baseline.policy].clone(),
                 at: at.map(|(axis, level)| (axis.clone(), level.to_string())).collect(),
@@ -129,6 +145,20 @@ impl Layout {
                 .collect(),
         }
     }
+}
+
+/// Returns how differences are taken.
+fn differences(experiment: &Experiment) -> String {
+    let traffic = match experiment.common {
+        CommonRandomNumbers::None => "each on traffic of its own",
+        _ => "on the same traffic",
+    };
+    let adjusted = match experiment.adjust {
+        Adjust::None => "each interval is its own, however many there are",
+        Adjust::Bonferroni => "intervals are adjusted for the number of comparisons",
+        Adjust::Holm => "verdicts hold together, intervals are Holm's",
+    };
+    format!("replication by replication, {traffic}; {adjusted}")
 }
 
 fn measure(experiment: &Experiment, column: &str) -> Measure {

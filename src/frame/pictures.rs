@@ -1,7 +1,7 @@
 //! The report beside the results: a page, and figures in a folder.
 
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::StoreError;
@@ -9,6 +9,8 @@ use super::work::{Work, put_in_place, remove};
 
 /// Name of the page.
 pub const PAGE: &str = "report.html";
+/// What is in a PDF of ours.
+const PDF: &[u8] = b"svg2pdf";
 /// Name of the folder of figures.
 const FIGURES: &str = "figures";
 /// How a figure of ours begins, so that those of others stay.
@@ -21,13 +23,23 @@ impl Work {
     /// # Errors
     /// [`StoreError`], a full disk among others.
     pub fn put_report(&self, page: &str, figures: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
-        remove_report(self.results())?;
-        let folder = self.results().join(FIGURES);
+        let (folder, path) = (self.results().join(FIGURES), self.results().join(PAGE));
         fs::create_dir_all(&folder).map_err(|error| StoreError::new(&folder, error))?;
-        for (name, figure) in figures {
-            put_in_place(self.written(figure)?, &folder.join(name))?;
+        // What is in the way is told of before anything is changed.
+        let files = figures.iter().map(|(name, _)| folder.join(name));
+        for path in files.clone().chain([path.clone()]) {
+            let is_theirs = path != self.results().join(PAGE) && path.exists() && !is_ours(&path);
+            if path.is_dir() || is_theirs {
+                let why = "something else of that name is there; give it another name";
+                return Err(StoreError::said("write", &path, why));
+            }
         }
-        put_in_place(self.written(page)?, &self.results().join(PAGE))
+        remove_report(self.results())?;
+        fs::create_dir_all(&folder).map_err(|error| StoreError::new(&folder, error))?;
+        for (path, (_, figure)) in files.zip(figures) {
+            put_in_place(self.written(figure)?, &path)?;
+        }
+        put_in_place(self.written(page)?, &path)
     }
 }
 
@@ -45,7 +57,10 @@ pub(super) fn remove_report(results: &Path) -> Result<(), StoreError> {
     for entry in entries {
         let path = entry.map_err(|error| StoreError::reading(&folder, error))?.path();
         if path.extension().is_some_and(|extension| extension == "svg") && is_ours(&path) {
-            remove(&path.with_extension("pdf"))?;
+            let pdf = path.with_extension("pdf");
+            if is_ours(&pdf) {
+                remove(&pdf)?;
+            }
             remove(&path)?;
         }
     }
@@ -54,8 +69,12 @@ pub(super) fn remove_report(results: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Whether a figure is of a report: an SVG that begins with the mark, or a PDF that says what made it.
 fn is_ours(path: &Path) -> bool {
-    let mut start = [0; MARK.len()];
-    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *MARK.as_bytes()
+    let Ok(content) = fs::read(path) else { return false };
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("svg") => content.starts_with(MARK.as_bytes()),
+        Some("pdf") => content.windows(PDF.len()).any(|window| window == PDF),
+        _ => false,
+    }
 }

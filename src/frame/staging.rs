@@ -133,7 +133,8 @@ impl<'a> Staging<'a> {
             return Err(error);
         }
         STALE.iter().try_for_each(|stale| remove(&results.join(stale)))?;
-        remove_report(&results)?;
+        // One that is in the way of the next is told of then: results don't wait for a report.
+        _ = remove_report(&results);
         files.try_for_each(put)?;
         sync_folder(&results)?;
         remove(&commit)

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::figure::{Figure, Mark};
 use crate::design::Level;
-use crate::frame::{Direction, Found, FoundPoint, Summary};
+use crate::frame::{Found, FoundPoint, Summary};
 
 pub use along::scenario_words;
 pub use whole::best;
@@ -25,17 +25,18 @@ const FIGURES: usize = 80;
 
 /// Returns the figures of a run, those that matter first.
 pub fn figures(found: &Found) -> Vec<Figure> {
+    let mut others = along::searches(found);
+    others.extend(along::tails(found));
+    others.extend(along::transients(found));
+    others.extend(whole::bars(found));
     let mut figures = Vec::new();
     for response in shown(found) {
         figures.extend(along::curves(found, response));
         figures.extend(whole::forest(found, response));
         figures.extend(whole::heat_maps(found, response));
     }
-    figures.extend(along::searches(found));
-    figures.extend(along::tails(found));
-    figures.extend(along::transients(found));
-    figures.extend(whole::bars(found));
-    figures.truncate(FIGURES);
+    figures.truncate(FIGURES.saturating_sub(others.len()));
+    figures.extend(others);
     let mut names = BTreeSet::new();
     for figure in &mut figures {
         figure.name = file_name(&figure.name);
@@ -100,19 +101,22 @@ fn number(level: &Level) -> Option<f64> {
     }
 }
 
-fn words(level: &Level) -> String {
-    match level {
-        Level::Number(number) => super::numbers::short(*number),
-        Level::Text(text) => text.clone(),
+/// Returns a number with at most four significant digits, if it is one and longer.
+fn brief(level: &str) -> String {
+    match level.parse::<f64>() {
+        Ok(number) if level.len() > 6 => {
+            format!("{}", format!("{number:.3e}").parse::<f64>().unwrap_or(number))
+        }
+        _ => level.to_owned(),
     }
 }
 
-/// Values of axes by name, in words.
+/// Values of axes by name, in words that tell any two apart.
 pub type At = Vec<(String, String)>;
 
 /// Returns a policy with the values of some axes, for people.
 fn named(policy: &str, levels: &[(String, String)]) -> String {
-    let levels = levels.iter().map(|(axis, level)| format!(" {axis} {level}"));
+    let levels = levels.iter().map(|(axis, level)| format!(" {axis} {}", brief(level)));
     policy.to_owned() + &levels.collect::<String>()
 }
 
@@ -126,21 +130,13 @@ fn levels(found: &Found, point: &FoundPoint, of_scenario: bool) -> At {
     let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
     let axes = policy.into_iter().flat_map(|policy| &policy.axes);
     let axes = axes.filter(|axis| axis.scenario == of_scenario);
-    axes.filter_map(|axis| Some((axis.column.clone(), words(point.levels.get(&axis.column)?))))
+    axes.filter_map(|axis| Some((axis.column.clone(), point.levels.get(&axis.column)?.to_string())))
         .collect()
 }
 
 /// Returns the position of a policy among the layout's.
 fn position(found: &Found, label: &str) -> Option<usize> {
     found.layout.policies.iter().position(|policy| policy.label == label)
-}
-
-/// Whether a value is the better one.
-fn is_better(good: Direction, value: f64, than: f64) -> bool {
-    match good {
-        Direction::Less => value < than,
-        Direction::More => value > than,
-    }
 }
 
 /// Returns at most so many items, at equal distances, the ends included.

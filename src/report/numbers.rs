@@ -1,17 +1,30 @@
 //! Numbers as people read them.
 
+/// From here on numbers are written with an exponent.
+const MANY: f64 = 1e15;
+
 /// Returns `mean ± half`, with two digits of `half` that mean something.
 pub fn plus_minus(mean: f64, half: f64) -> String {
+    if mean.abs() >= MANY || half >= MANY || (half > 0.0 && half < 1e-9) {
+        return format!("{mean:.3e} ± {half:.1e}");
+    }
     let decimals = match half {
         half if half > 0.0 => (1.0 - half.log10().floor()).clamp(0.0, 9.0) as usize,
-        _ => 4,
+        _ => return format!("{} ± 0", short(mean + 0.0)),
     };
+    // Not −0.
+    let mean = mean + 0.0;
     format!("{mean:.decimals$} ± {half:.decimals$}")
 }
 
 /// Returns a number with at most six significant digits.
 pub fn short(number: f64) -> String {
-    format!("{}", six_digits(number))
+    match six_digits(number) {
+        rounded if rounded != 0.0 && !(1e-9..MANY).contains(&rounded.abs()) => {
+            format!("{rounded:e}")
+        }
+        rounded => format!("{rounded}"),
+    }
 }
 
 /// Returns a number rounded to six significant digits.
@@ -74,7 +87,11 @@ mod tests {
     fn numbers_read_well() {
         assert_eq!(plus_minus(22.70412, 0.0432), "22.704 ± 0.043");
         assert_eq!(plus_minus(66663.4, 12.3), "66663 ± 12");
-        assert_eq!(plus_minus(5.0, 0.0), "5.0000 ± 0.0000");
+        assert_eq!(plus_minus(5.0, 0.0), "5 ± 0");
+        assert_eq!(plus_minus(1e-5, 0.0), "0.00001 ± 0");
+        assert_eq!(plus_minus(1.5e300, 2e298), "1.500e300 ± 2.0e298");
+        assert_eq!((short(1e300), short(-2.5e-12)), ("1e300".into(), "-2.5e-12".into()));
+        assert_eq!((short(0.0), short(123_456.78)), ("0".into(), "123457".into()));
         assert_eq!(grouped(1_234_567.0), "1 234 567");
         assert_eq!(grouped(12.0), "12");
         assert_eq!((short(0.0079432823), short(1.0)), ("0.00794328".into(), "1".into()));

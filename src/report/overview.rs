@@ -34,7 +34,10 @@ pub fn overview(found: &Found) -> Option<String> {
             own.find(|one| one.point == point.number)
         })
         .collect();
-    let baseline = &found.layout.baseline.policy;
+    let mut baseline = found.layout.baseline.policy.clone();
+    for (axis, level) in &found.layout.baseline.at {
+        baseline += &format!(" {axis} {level}");
+    }
     let has_differences = compared.iter().any(Option::is_some);
     let mut header = vec!["policy".to_owned()];
     header.extend(axes.iter().cloned());

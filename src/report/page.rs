@@ -1,6 +1,6 @@
 //! The page of a run: one file that needs nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -82,7 +82,7 @@ pub fn page(found: &Found, figures: &[(Figure, Drawn)]) -> String {
         }
         "figures" => pictures.clone(),
         "searches" => String::new(),
-        "spec" => escaped(manifest["spec"].as_str().unwrap_or_default()),
+        "spec" => escaped(&spec(manifest)),
         "manifest" => escaped(&format!("{brief:#}")),
         "reproduce" => reproduce(found),
         "data" => data.clone(),
@@ -126,6 +126,7 @@ fn claims(found: &Found) -> String {
     if found.claims.is_empty() {
         return String::new();
     }
+    let tolerances = found.claims.iter().any(|claim| claim.tolerance.is_some());
     let row = |claim: &crate::frame::FoundClaim| {
         let simulated = match (claim.simulated, claim.ends) {
             (Some(mean), Some((low, high))) => plus_minus(mean, (high - low) / 2.0),
@@ -136,7 +137,7 @@ fn claims(found: &Found) -> String {
             "" => claim.policy.clone(),
             at => format!("{} at {at}", claim.policy),
         };
-        let cells = [
+        let mut cells = vec![
             ("", point),
             ("", claim.response.clone()),
             ("number", short(claim.published)),
@@ -144,23 +145,40 @@ fn claims(found: &Found) -> String {
             ("number", claim.p.map_or("none".to_owned(), p_value)),
             (claim.verdict.as_str(), claim.verdict.clone()),
         ];
-        let cells = cells.map(|(class, cell)| match class {
-            "" => format!("<td>{}</td>", escaped(&cell)),
-            class => format!("<td class=\"{}\">{}</td>", escaped(class), escaped(&cell)),
+        if tolerances {
+            let tolerance = claim.tolerance.map_or(String::new(), short);
+            cells.insert(4, ("number", tolerance));
+        }
+        let cells = cells.iter().map(|(class, cell)| match *class {
+            "" => format!("<td>{}</td>", escaped(cell)),
+            class => format!("<td class=\"{}\">{}</td>", escaped(class), escaped(cell)),
         });
+        let cells: Vec<String> = cells.collect();
         format!("<tr>{}</tr>\n", cells.concat())
     };
     let source = match &found.layout.source {
         Some(source) => format!("Published figures: {}", escaped(source)),
         None => "Published figures".to_owned(),
     };
-    let head = ["policy", "response", "published", "simulated", "p", "verdict"];
-    let head = head.map(|name| format!("<th scope=\"col\">{name}</th>")).concat();
+    let mut head = vec!["policy", "response", "published", "simulated", "p", "verdict"];
+    if tolerances {
+        head.insert(4, "tolerance");
+    }
+    let head: String = head.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
     let rows: String = found.claims.iter().map(row).collect();
     format!(
         "<div class=\"scroll\"><table class=\"claims\">\n<caption>{source}</caption>\n\
          <thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
+}
+
+/// Returns the spec with what the command line changed.
+fn spec(manifest: &Value) -> String {
+    let text = manifest["spec"].as_str().unwrap_or_default();
+    let changes = manifest["overrides"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let changes: String =
+        changes.map(|change| format!("# changed on the command line: {change}\n")).collect();
+    changes + text
 }
 
 fn p_value(p: f64) -> String {
@@ -182,22 +200,26 @@ fn responses(shown: &[&Figure], found: &Found) -> String {
     names.iter().map(option).collect()
 }
 
-/// Returns a box for each policy that figures show, in the colour of its first line.
+/// Returns a box for each policy that figures show, with its colour where all of its lines have one.
 fn policies(shown: &[&Figure], found: &Found) -> String {
-    let mut colours: BTreeMap<usize, Option<usize>> = BTreeMap::new();
+    let mut colours: BTreeMap<usize, BTreeSet<Option<usize>>> = BTreeMap::new();
     for figure in shown {
         let Body::Curves(curves) = &figure.body else { continue };
         for series in &curves.series {
             let Some(policy) = series.policy else { continue };
-            let colour = colours.entry(policy).or_insert(series.colour);
-            *colour = colour.or(series.colour);
+            if matches!(series.look, Look::Line | Look::Control) {
+                colours.entry(policy).or_default().insert(series.colour);
+            }
         }
     }
-    let policy = |(policy, colour): (&usize, &Option<usize>)| {
-        let colour = colour.map_or("#7A7A7A".to_owned(), plot::colour);
+    let policy = |(policy, colours): (&usize, &BTreeSet<Option<usize>>)| {
+        let one = colours.first().filter(|_| colours.len() == 1);
+        let swatch = one.map_or(String::new(), |colour| {
+            let colour = colour.map_or("#7A7A7A".to_owned(), plot::colour);
+            format!("<span class=\"swatch\" style=\"--c:{colour}\"></span>")
+        });
         format!(
-            "<label><input type=\"checkbox\" checked value=\"{policy}\">\
-             <span class=\"swatch\" style=\"--c:{colour}\"></span>{}</label>\n",
+            "<label><input type=\"checkbox\" checked value=\"{policy}\">{swatch}{}</label>\n",
             escaped(&found.layout.policies[*policy].label)
         )
     };
@@ -273,7 +295,7 @@ fn number(value: Option<f64>) -> Value {
 
 /// Returns the table of all points.
 fn points(found: &Found) -> Option<Value> {
-    let first = found.points.first()?;
+    found.points.first()?;
     let measures = &found.layout.responses;
     let axes = found.axis_columns();
     let rows = found.points.len();
@@ -323,14 +345,15 @@ fn points(found: &Found) -> Option<Value> {
             }));
         }
     }
-    let n = first.summaries.iter().flatten().map(|one| one.n).max().unwrap_or_default();
+    let summaries = found.points.iter().flat_map(|point| point.summaries.iter().flatten());
+    let n = summaries.map(|one| one.n).max().unwrap_or_default();
     let mut note = format!(
         "Means of {} with {} % intervals",
         found.layout.replications,
         short(100.0 * found.layout.confidence)
     );
     if n < 2 {
-        note = "Single runs: they have no intervals".to_owned();
+        note = "Values of single runs, which have no intervals".to_owned();
     }
     note += ", rounded to six digits; summary.parquet has all.";
     if left > 0 {
@@ -338,7 +361,11 @@ fn points(found: &Found) -> Option<Value> {
     }
     if found.stride > 1 {
         let all = found.manifest["counts"]["points"].as_f64().unwrap_or_default();
-        note += &format!(" Of {} points every {}th is here.", grouped(all), found.stride);
+        note += &format!(
+            " Of {} points every {}th is here, and the best of each policy.",
+            grouped(all),
+            found.stride
+        );
     }
     Some(json!({
         "id": "points", "title": "Points", "note": note, "columns": columns,
@@ -428,11 +455,8 @@ fn comparisons(found: &Found) -> Option<Value> {
     }));
     let baseline = &found.layout.baseline;
     let at: String = baseline.at.iter().map(|(axis, level)| format!(" {axis} {level}")).collect();
-    let mut note = format!(
-        "Differences from {}{at}, replication by replication on the same traffic; the intervals are \
-         adjusted for the number of comparisons.",
-        baseline.policy
-    );
+    let mut note =
+        format!("Differences from {}{at}, {}.", baseline.policy, found.layout.differences);
     if rows.len() < all.len() {
         note += &format!(
             " {} more are in comparisons.parquet.",

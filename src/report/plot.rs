@@ -20,8 +20,8 @@ use crate::frame::MARK;
 
 /// Units in a pixel.
 const PIXEL: i32 = 4;
-/// Width of every figure: one column of a page of text, at full size [pixels].
-const WIDTH: i32 = 680;
+/// Width of every figure [pixels]: in a column of a journal, 3.3 inches, its text has 6 points.
+const WIDTH: i32 = 520;
 /// The colour of text and axes, in a page that of its text.
 const INK: RGBColor = RGBColor(26, 26, 26);
 const GREY: RGBColor = RGBColor(122, 122, 122);
@@ -30,7 +30,7 @@ const FONT: &str =
 /// Size of all text [pixels].
 const TEXT: i32 = 13;
 /// Mean width of a letter [pixels].
-const LETTER: f64 = 7.1;
+const LETTER: f64 = 7.6;
 
 /// Colours that people of all kinds of colour vision can tell apart, without the yellow, which is
 /// lost on white; the black is the colour of text (M. Okabe, K. Ito, "Color universal design", 2008).
@@ -171,21 +171,28 @@ fn width(text: &str) -> f64 {
     text.chars().map(wide).sum::<f64>() * LETTER
 }
 
-/// Returns a text of at most so many pixels.
+/// Returns a text of at most so many pixels; what is too long loses its middle, since the ends of names
+/// tell more.
 fn fitted(text: &str, pixels: f64) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if width(&clean) <= pixels {
         return clean;
     }
-    let mut cut = String::new();
-    for letter in clean.chars() {
-        cut.push(letter);
-        if width(&cut) + LETTER > pixels {
-            cut.pop();
-            break;
+    let letters: Vec<char> = clean.chars().collect();
+    let part = |letters: &mut dyn Iterator<Item = char>, pixels: f64| {
+        let mut part = String::new();
+        for letter in letters {
+            part.push(letter);
+            if width(&part) > pixels {
+                part.pop();
+                break;
+            }
         }
-    }
-    cut + "…"
+        part
+    };
+    let head = part(&mut letters.iter().copied(), 0.6 * (pixels - LETTER));
+    let tail = part(&mut letters.iter().rev().copied(), pixels - LETTER - width(&head));
+    head + "…" + &tail.chars().rev().collect::<String>()
 }
 
 /// Returns a style of text.
@@ -219,7 +226,7 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
     if let Some(x) = x {
         let wide = f64::from((right - left) / PIXEL);
         // As many as have room for their labels.
-        let mut values = ticks(x, (wide / 60.0) as i32);
+        let mut values = ticks(x, (wide / 48.0) as i32);
         while values.len() > 2 {
             let widest = values.iter().map(|value| width(&tick(*value))).fold(0.0, f64::max);
             let gap = values.windows(2).map(|pair| (x.place(pair[1]) - x.place(pair[0])) * wide);
@@ -234,8 +241,11 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
             let style = text(INK, HPos::Center, VPos::Top);
             area.draw(&Text::new(tick(value), (at, bottom + 8 * PIXEL), style))?;
         }
-        let name = fitted(&x.title(), wide);
-        let at = ((left + right) / 2, bottom + 26 * PIXEL);
+        // In the middle, as far as it has room there.
+        let name = fitted(&x.title(), f64::from(WIDTH - 16));
+        let half = (width(&name) / 2.0).ceil() as i32 + 8;
+        let middle = ((left + right) / 2).clamp(half * PIXEL, (WIDTH - half).max(half) * PIXEL);
+        let at = (middle, bottom + 26 * PIXEL);
         area.draw(&Text::new(name, at, text(INK, HPos::Center, VPos::Top)))?;
         area.draw(&PathElement::new([(left, bottom), (right, bottom)], line(INK, 1.0)))?;
     }
@@ -255,7 +265,10 @@ fn ticks(scale: &Scale, about: i32) -> Vec<f64> {
     let about = about.max(2) as usize;
     if !scale.log {
         let range = RangedCoordf64::from(scale.from..scale.to);
-        return range.key_points(about);
+        // What is as good as zero is zero.
+        let zero = 1e-9 * (scale.to - scale.from);
+        let round = |value: f64| if value.abs() < zero { 0.0 } else { value };
+        return range.key_points(about).into_iter().map(round).collect();
     }
     let decades = (scale.to / scale.from).log10();
     let (first, last) = (scale.from.log10().floor() as i32, scale.to.log10().ceil() as i32);
@@ -289,7 +302,7 @@ mod tests {
     fn names_are_cut_to_their_room_and_escaped() {
         assert_eq!(fitted("short", 100.0), "short");
         let cut = fitted(&"x".repeat(200), 100.0);
-        assert!(cut.ends_with('…') && width(&cut) <= 100.0, "{cut}");
+        assert!(cut.contains("x…x") && width(&cut) <= 100.0, "{cut}");
         let cut = fitted("流量流量流量流量流量", 100.0);
         assert!(cut.chars().count() > 5 && width(&cut) <= 100.0, "{cut}");
         assert_eq!(fitted("a\tb", 100.0), "a b");

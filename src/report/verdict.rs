@@ -21,6 +21,10 @@ pub struct Sentence {
 /// search found; what failed.
 pub fn verdict(found: &Found) -> Vec<Sentence> {
     let mut sentences = Vec::new();
+    if found.points.is_empty() {
+        let text = "No point has a value.".to_owned();
+        sentences.push(Sentence { text, good: Some(false) });
+    }
     let responses =
         shown(found).into_iter().filter(|&at| found.layout.responses[at].good.is_some());
     for response in responses.take(RESPONSES) {
@@ -86,10 +90,24 @@ fn winner(
     let most = if good == Direction::Less { "least" } else { "most" };
     let place = words(scenario);
     let at = if place.is_empty() { String::new() } else { format!("At {place}: ") };
-    let name = point_name(found, first);
+    let in_it = |point: &&FoundPoint| scenario_of(found, point) == *scenario;
+    let all: Vec<&FoundPoint> = found.points.iter().filter(in_it).collect();
+    let is_same = |point: &&&FoundPoint| {
+        of(point)
+            .is_some_and(|other| (other.mean - summary.mean).abs() <= 1e-12 * summary.mean.abs())
+    };
+    let same: Vec<u32> = all.iter().filter(is_same).map(|point| point.number).collect();
+    if same.len() == all.len() && all.len() > 1 {
+        // There is nothing to win.
+        return None;
+    }
+    let mut name = point_name(found, first);
+    if same.len() > 1 {
+        name += &format!(" (and {} more points with the same value)", same.len() - 1);
+    }
     let mut text = format!("{at}{name} has the {most} {column}, {}", value(&summary));
     let equal = found.bests.iter().filter(|(point, of, may_be)| {
-        *of == response && *may_be && *point != first.number && in_scenario(found, *point, scenario)
+        *of == response && *may_be && !same.contains(point) && in_scenario(found, *point, scenario)
     });
     let equal: Vec<u32> = equal.map(|(point, ..)| *point).collect();
     let compared =
@@ -110,7 +128,8 @@ fn winner(
     };
     text.push('.');
     let mut own = found.comparisons.iter().filter(|one| one.response == response);
-    if let Some(compared) = own.find(|one| one.point == first.number) {
+    let compared = own.find(|one| one.point == first.number);
+    if let Some(compared) = compared.filter(|one| one.difference != 0.0) {
         let baseline = &found.layout.baseline;
         let at = words(&baseline.at);
         let at = if at.is_empty() { at } else { format!(" at {at}") };
@@ -201,8 +220,12 @@ fn search(search: &serde_json::Value) -> Sentence {
         (Some(mean), None) => short(mean),
         _ => "none".to_owned(),
     };
+    let policy = match text("policy") {
+        policy if policy == text("search") => String::new(),
+        policy => format!(" of {policy}"),
+    };
     let mut said = format!(
-        "The search {}{place} found {} in {} replications; confirmed {}: {confirmed}",
+        "The search {}{policy}{place} found {} in {} replications; confirmed {}: {confirmed}",
         text("search"),
         values.join(", "),
         grouped(search["spent"].as_f64().unwrap_or_default()),
@@ -222,7 +245,8 @@ fn search(search: &serde_json::Value) -> Sentence {
 
 /// Returns a number with three significant digits.
 fn three(number: f64) -> String {
-    format!("{}", format!("{number:.2e}").parse::<f64>().unwrap_or(number))
+    // Not −0.
+    short(format!("{number:.2e}").parse::<f64>().unwrap_or(number) + 0.0)
 }
 
 fn claims(found: &Found) -> Option<Sentence> {
@@ -230,20 +254,24 @@ fn claims(found: &Found) -> Option<Sentence> {
     let failed: Vec<String> = found
         .claims
         .iter()
-        .filter(|claim| claim.verdict != "pass")
+        .filter(|claim| claim.verdict != "pass" && claim.simulated.is_some())
         .map(|claim| {
             let at = if claim.at.is_empty() { String::new() } else { format!(" at {}", claim.at) };
             format!("{} of {}{at}", claim.response, claim.policy)
         })
         .collect();
+    let unknown = found.claims.iter().filter(|claim| claim.simulated.is_none()).count();
     let text = match (all, failed.len()) {
         (0, _) => return None,
+        (_, 0) if unknown > 0 => {
+            format!("{unknown} of {all} published figures can't be judged: they weren't simulated.")
+        }
         (1, 0) => "The published figure agrees with the simulation.".to_owned(),
         (_, 0) => format!("All {all} published figures agree with the simulation."),
         (_, count) => format!(
-            "{count} of {all} published figures don't agree with the simulation: {}.",
+            "The simulation doesn't agree with {count} of {all} published figures: {}.",
             failed.join("; ")
         ),
     };
-    Some(Sentence { text, good: Some(failed.is_empty()) })
+    Some(Sentence { text, good: Some(failed.is_empty() && unknown == 0) })
 }

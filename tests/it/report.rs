@@ -356,9 +356,121 @@ fn figures_are_written_as_pdf_too() {
     assert!(count(".pdf") > 5 && count(".pdf") == count(".svg"), "{names:?}");
     let pdf = place.bytes("results/small/figures/errors_pct-alpha.pdf");
     let has = |words: &[u8]| pdf.windows(words.len()).any(|window| window == words);
-    // 680 pixels of 1/96 inch are 510 points, and text is text.
-    assert!(pdf.starts_with(b"%PDF-") && has(b"/Font") && has(b"[0 0 510 "));
+    // 520 pixels of 1/96 inch are 390 points, and text is text.
+    assert!(pdf.starts_with(b"%PDF-") && has(b"/Font") && has(b"[0 0 390 "));
     // They go with the figures that they are of.
     place.fine(&["report", "results/small", "--quiet"]);
     assert!(!place.path("results/small/figures/errors_pct-alpha.pdf").exists());
+}
+
+/// Marks stand where they belong: in the figure of their scenario, on a line that is drawn.
+#[test]
+fn marks_stand_in_the_figure_of_their_scenario() {
+    let place = Place::new();
+    place.write(
+        "two.yaml",
+        "name: two\nmodel:\n  loss_router:\n    channels: [2, 4]\n    interarrival: {poisson: 15}\n    \
+         service: {poisson: {values: [30, 60]}}\n    horizon: 3000\npolicies:\n  - trigger\n  - alternate\n  \
+         - theta: {rule: j, alpha: {linspace: [0, 1, 11]}}\n  \
+         - theta: {label: b, rule: j, max_run: 2, alpha: {linspace: [0, 1, 11]}}\n  \
+         - theta: {label: c, rule: i, alpha: {linspace: [0, 1, 11]}}\n  \
+         - theta: {label: d, rule: i, max_run: 2, alpha: {linspace: [0, 1, 11]}}\n\
+         replications: 4\npublished:\n  claims:\n    - {policy: theta, response: errors_pct, at: \
+         {poisson: 60, alpha: 0.5}, value: 50, tolerance: 99}\noptimize:\n  policy: theta\n  minimize: \
+         errors_pct\n  over: {alpha: {linear: [0, 1]}}\n  method: random\n  budget: 40\n  confirm: {replications: 10}\n",
+    );
+    place.fine(&["two.yaml", "--quiet"]);
+    let data = data(&page(&place, "results/two"));
+    let optimum: Value = serde_json::from_slice(&place.bytes("results/two/optimum.json")).unwrap();
+    let mut facets = 0;
+    for figure in data["figures"].as_array().unwrap() {
+        if figure["y"]["name"] != "errors_pct" {
+            continue;
+        }
+        let series = figure["series"].as_array().unwrap();
+        let marks = |name: &str| -> Vec<f64> {
+            let one = series.iter().find(|series| series["name"] == name);
+            let x = one.map(|one| one["x"].as_array().unwrap().clone()).unwrap_or_default();
+            x.iter().map(|x| x.as_f64().unwrap()).collect()
+        };
+        if figure["x"]["name"] == "poisson" {
+            // What is claimed of α = 0.5 isn't what is drawn of the best α, unless that is it.
+            let shown = series.iter().any(|series| series["name"] == "theta alpha 0.5");
+            assert_eq!(marks("published").len(), usize::from(shown));
+            continue;
+        }
+        let is_heavy = facets == 1;
+        assert_eq!(marks("published"), if is_heavy { vec![0.5] } else { vec![] });
+        let found = optimum["searches"][facets]["found"]["alpha"]["value"].as_f64().unwrap();
+        assert_eq!(marks("found by the search").len(), 1);
+        assert!((marks("found by the search")[0] - found).abs() < 1e-5);
+        // No two lines or controls are called the same.
+        let mut names: Vec<&str> = series.iter().map(|one| one["name"].as_str().unwrap()).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
+        facets += 1;
+    }
+    assert_eq!(facets, 2);
+}
+
+/// The best point of a sweep is found among all of its points, however many are left out.
+#[test]
+fn of_many_points_the_best_is_kept() {
+    let place = Place::new();
+    place.write(
+        "many.yaml",
+        "name: many\nmodel:\n  loss_router:\n    channels: [2, 4]\n    interarrival: {poisson: 15}\n    \
+         service: {poisson: 60}\n    horizon: {values: [900, 901]}\npolicies:\n  - theta: {rule: j, alpha: \
+         {linspace: [0, 1, 15001]}}\n  - trigger\nreplications: 2\n",
+    );
+    place.fine(&["many.yaml", "--quiet"]);
+    let summary = place.parquet("results/many/summary.parquet");
+    let column = |name: &str| summary.column(name).unwrap().clone();
+    let (points, means) = (column("point"), column("mean"));
+    let (responses, horizons, policies) = (column("response"), column("horizon"), column("policy"));
+    let mut best: Vec<(f64, u32)> = vec![(f64::INFINITY, 0); 2];
+    for row in 0..summary.height() {
+        let is_of = responses.str().unwrap().get(row) == Some("errors_pct")
+            && policies.str().unwrap().get(row) == Some("theta");
+        let mean = means.f64().unwrap().get(row).unwrap();
+        let scenario = usize::from(horizons.f64().unwrap().get(row) == Some(901.0));
+        if is_of && mean < best[scenario].0 {
+            best[scenario] = (mean, points.u32().unwrap().get(row).unwrap());
+        }
+    }
+    let data = data(&page(&place, "results/many"));
+    let kept = data["tables"][0]["columns"][0]["values"].as_array().unwrap();
+    assert!(kept.len() < 20_100, "{}", kept.len());
+    for (mean, number) in best {
+        assert!(kept.contains(&number.into()), "{number} {mean}");
+    }
+}
+
+/// What can't be replaced stays, and doesn't stop results.
+#[test]
+fn nothing_of_others_is_lost_to_a_report() {
+    let place = Place::new();
+    place.write("small.yaml", SPEC);
+    place.run(&["small.yaml", "--quiet", "--set", "optimize=[]"]);
+    let figure = "results/small/figures/errors_pct-alpha.svg";
+    place.write(figure, "<svg>mine</svg>");
+    place.write("results/small/figures/errors_pct-differences.pdf", "mine");
+    let before = page(&place, "results/small");
+    let said = place.run(&["report", "results/small"]);
+    assert!(said.code == Some(4) && said.err.contains("errors_pct-alpha.svg"), "{}", said.err);
+    assert!(page(&place, "results/small") == before);
+    // Nor does a run replace it, but its results are there.
+    let said =
+        place.run(&["small.yaml", "--quiet", "--set", "optimize=[]", "--replications", "21"]);
+    assert!(said.code == Some(4) && said.err.contains("the results are in place"), "{}", said.err);
+    assert!(place.path("results/small/manifest.json").exists());
+    assert_eq!(place.bytes(figure), b"<svg>mine</svg>");
+    std::fs::remove_file(place.path(figure)).unwrap();
+    place.fine(&["report", "results/small"]);
+    assert_eq!(place.bytes("results/small/figures/errors_pct-differences.pdf"), b"mine");
+    std::fs::remove_file(place.path("results/small/summary.parquet")).unwrap();
+    let said = place.run(&["report", "results/small"]);
+    assert!(said.code == Some(4) && said.err.contains("summary.parquet"), "{}", said.err);
 }

@@ -1,13 +1,11 @@
 //! Figures along something: an axis, replications of a search, the length of a queue, time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{
-    At, CONTROLS, LINES, PER_KIND, levels, mark, named, number, position, scenario, some, words,
-};
-use crate::frame::{Found, FoundPoint, Members};
+use super::{At, CONTROLS, LINES, PER_KIND, levels, mark, named, number, position, scenario, some};
+use crate::frame::{Direction, Found, FoundPoint, Members};
 use crate::report::figure::{Body, Curves, Figure, Look, Mark, Scale, Series, titled};
 use crate::report::numbers::short;
 
@@ -103,7 +101,7 @@ fn against(found: &Found, response: usize, along: &Along) -> Vec<Figure> {
     let figure = |facet: &usize| {
         let is_in = |of: usize| whole || of == *facet;
         let lines: Vec<_> = lines.iter().filter(|((of, ..), _)| is_in(*of)).collect();
-        let shown = some(&lines, LINES);
+        let shown = best_lines(found, response, lines.clone());
         let mut series = Vec::new();
         let colours = colours(found, shown.iter().map(|((_, policy, _), _)| *policy).collect());
         for (((of, policy, own), points), number) in shown.iter().zip(colours) {
@@ -114,12 +112,64 @@ fn against(found: &Found, response: usize, along: &Along) -> Vec<Figure> {
             }
             series.extend(line(points, response, along, (name, *policy, number)));
         }
-        let controls: Vec<_> = controls.iter().filter(|(of, _)| is_in(*of)).copied().collect();
-        drawn(found, (response, along), series, (lines.len(), shown.len()), &controls, || {
-            if whole { Vec::new() } else { facets[*facet].clone() }
-        })
+        let controls = controls.iter().filter(|(of, _)| is_in(*of));
+        let controls: Vec<(String, &FoundPoint)> = controls
+            .map(|(of, point)| {
+                let place: &[(String, String)] = if whole { &facets[*of] } else { &[] };
+                (named(&point.policy, place), *point)
+            })
+            .collect();
+        let numbers = shown.iter().flat_map(|(_, points)| *points).map(|point| point.number);
+        let numbers: BTreeSet<u32> = numbers.collect();
+        drawn(
+            found,
+            (response, along),
+            series,
+            (lines.len(), shown.len()),
+            (&controls, &numbers),
+            || {
+                if whole { Vec::new() } else { facets[*facet].clone() }
+            },
+        )
     };
     chosen.iter().filter_map(figure).collect()
+}
+
+/// A line: its facet, its policy, the values of the policy's other axes, and its points.
+type Line<'a, 'f> = (&'a (usize, usize, At), &'a Vec<&'f FoundPoint>);
+
+/// Returns as many lines as a figure has, in their order: of each policy the best, and then the best of
+/// the others; some at equal distances where no value is better.
+fn best_lines<'a, 'f>(
+    found: &Found,
+    response: usize,
+    lines: Vec<Line<'a, 'f>>,
+) -> Vec<Line<'a, 'f>> {
+    let Some(good) = found.layout.responses[response].good else { return some(&lines, LINES) };
+    let value = |(_, points): &Line| {
+        let means = points.iter().filter_map(|point| Some(point.summaries[response]?.mean));
+        let better = |a: f64, b: f64| if good.is_better(b, a) { b } else { a };
+        means.reduce(better).unwrap_or(f64::NAN)
+    };
+    let rank = |at: usize| match good {
+        Direction::Less => value(&lines[at]),
+        Direction::More => -value(&lines[at]),
+    };
+    let mut ranked: Vec<usize> = (0..lines.len()).collect();
+    ranked.sort_by(|&a, &b| rank(a).total_cmp(&rank(b)));
+    let mut policies = Vec::new();
+    let is_first = |&at: &usize| {
+        let policy = lines[at].0.1;
+        !policies.contains(&policy) && {
+            policies.push(policy);
+            true
+        }
+    };
+    let (mut chosen, others): (Vec<usize>, Vec<usize>) = ranked.into_iter().partition(is_first);
+    chosen.extend(others);
+    chosen.truncate(LINES);
+    chosen.sort_unstable();
+    chosen.into_iter().map(|at| lines[at]).collect()
 }
 
 /// Returns a colour for each line: that of its policy wherever it is, if no two are alike then.
@@ -169,7 +219,7 @@ fn drawn(
     (response, along): (usize, &Along),
     mut series: Vec<Series>,
     (lines, shown): (usize, usize),
-    controls: &[(usize, &FoundPoint)],
+    (controls, numbers): (&[(String, &FoundPoint)], &BTreeSet<u32>),
     facet: impl FnOnce() -> At,
 ) -> Option<Figure> {
     let measure = &found.layout.responses[response];
@@ -177,23 +227,25 @@ fn drawn(
     let x = Scale::over(&along.column, &along.unit, along.log, xs());
     let (from, to) =
         xs().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
-    series.iter_mut().for_each(|series| series.thin(&x, COLUMNS));
+    let long = series.iter_mut().filter(|series| series.marks.len() > 2 * COLUMNS as usize);
+    long.for_each(|series| series.thin(&x, COLUMNS));
     if series.iter().all(|series| series.marks.len() < 2) {
         return None;
     }
-    for (_, point) in some(controls, CONTROLS) {
+    for (name, point) in some(controls, CONTROLS) {
         let Some(summary) = &point.summaries[response] else { continue };
         let ends = [from, to].map(|x| mark(x, summary));
         series.push(Series {
-            name: point.policy.clone(),
+            name,
             policy: position(found, &point.policy),
             look: Look::Control,
             colour: None,
             marks: ends.to_vec(),
         });
     }
-    series.extend(published(found, response, along, &series));
-    series.extend(confirmed(found, response, along, (from, to)));
+    let facet = facet();
+    series.extend(published(found, response, along, numbers));
+    series.extend(confirmed(found, response, along, &facet, (from, to)));
     let y = {
         // Theory and intervals may be far off; what was simulated has to be seen.
         let solid = series.iter().filter(|series| series.look != Look::Theory);
@@ -205,13 +257,15 @@ fn drawn(
         y.stretch(ends.flat_map(|(low, high)| [low, high]));
         y
     };
-    let facet = facet();
     let place = match facet.is_empty() {
         true => String::new(),
         false => format!(" at{}", named("", &facet)),
     };
     let (kind, scale) = if along.log { ("-log", ", logarithmic") } else { ("", "") };
-    let mut note = format!("{}. Bands are {} intervals.", sentence(&measure.about), percent(found));
+    let mut note = format!("{}: {}.", measure.column, measure.about);
+    if series.iter().flat_map(|series| &series.marks).any(|mark| mark.ends.is_some()) {
+        note += &format!(" Bands are {} intervals.", percent(found));
+    }
     if lines > shown {
         note += &format!(" {shown} of {lines} lines are shown.");
     }
@@ -232,19 +286,19 @@ fn is_wide(values: impl Iterator<Item = f64> + Clone) -> bool {
 }
 
 /// Returns the published figures of what is shown.
-fn published(found: &Found, response: usize, along: &Along, series: &[Series]) -> Option<Series> {
+fn published(
+    found: &Found,
+    response: usize,
+    along: &Along,
+    shown: &BTreeSet<u32>,
+) -> Option<Series> {
     let column = &found.layout.responses[response].column;
-    let shown = |policy: &str| {
-        let policy = position(found, policy);
-        series.iter().any(|series| series.policy == policy && series.look == Look::Line)
-    };
-    let marks =
-        found.claims.iter().filter(|claim| claim.response == *column && shown(&claim.policy));
+    let marks = found.claims.iter().filter(|claim| claim.response == *column);
     let mut marks: Vec<Mark> = marks
         .filter_map(|claim| {
             let point = found.points.iter().find(|point| Some(point.number) == claim.point)?;
             let x = number(point.levels.get(&along.column)?)?;
-            has(found, point, along).then_some(Mark { x, y: claim.published, ends: None })
+            shown.contains(&point.number).then_some(Mark { x, y: claim.published, ends: None })
         })
         .collect();
     marks.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -258,6 +312,7 @@ fn confirmed(
     found: &Found,
     response: usize,
     along: &Along,
+    facet: &[(String, String)],
     (from, to): (f64, f64),
 ) -> Option<Series> {
     let column = &found.layout.responses[response].column;
@@ -266,6 +321,15 @@ fn confirmed(
         let values = search["found"].as_object()?;
         let (name, value) = values.iter().next().filter(|_| values.len() == 1)?;
         let x = value["value"].as_f64().filter(|x| (from..=to).contains(x))?;
+        // Of another scenario than the figure's, or of the one that is along the axis.
+        let is_elsewhere = facet.iter().any(|(axis, level)| {
+            let own = &search["scenario"][axis.as_str()];
+            own.as_str().map(str::to_owned).or(own.as_f64().map(|own| own.to_string()))
+                != Some(level.clone())
+        });
+        if is_elsewhere {
+            return None;
+        }
         let confirmed = &search["confirmed"];
         let end = |name: &str| confirmed[name].as_f64();
         let y = end("mean")?;
@@ -389,24 +453,35 @@ pub(super) fn tails(found: &Found) -> Vec<Figure> {
         Some((family.number, at))
     });
     let columns: Vec<(u32, usize)> = levels_of.collect();
-    if columns.len() < 3 {
+    // A run that is looked at on its way has not settled.
+    let is_on_its_way = !found.transients.is_empty();
+    if columns.len() < 3 || is_on_its_way {
         return Vec::new();
     }
-    let mut facets: BTreeMap<At, Vec<&FoundPoint>> = BTreeMap::new();
+    let mut facets: Vec<(At, Vec<&FoundPoint>)> = Vec::new();
     for point in &found.points {
-        facets.entry(scenario(found, point)).or_default().push(point);
+        let place = scenario(found, point);
+        match facets.last_mut().filter(|(at, _)| *at == place) {
+            Some((_, points)) => points.push(point),
+            None => facets.push((place, vec![point])),
+        }
     }
-    let facets: Vec<(At, Vec<&FoundPoint>)> = facets.into_iter().collect();
     let figure = |(facet, points): &(At, Vec<&FoundPoint>)| {
         let mut series = Vec::new();
-        for (colour, point) in some(points, 6).into_iter().enumerate() {
+        let points = some(points, 6);
+        let policies =
+            points.iter().map(|point| position(found, &point.policy).unwrap_or_default());
+        let colours = colours(found, policies.collect());
+        for (colour, point) in colours.into_iter().zip(points) {
             // The mean field knows all lengths, theory of so many servers not always.
             let of = |expected: bool| -> Vec<Mark> {
                 let marks = columns.iter().filter_map(|&(level, at)| {
                     let summary = point.summaries[at].as_ref()?;
                     let known = || summary.mean_field.or(summary.theory);
                     let y = if expected { known()? } else { summary.mean };
-                    let ends = summary.ends.filter(|ends| !expected && ends.0 > 0.0);
+                    // What reaches down to zero reaches the end of the scale.
+                    let ends = summary.ends.filter(|_| !expected);
+                    let ends = ends.map(|(low, high)| (low.max(SMALLEST), high));
                     (y > SMALLEST).then_some(Mark { x: f64::from(level), y, ends })
                 });
                 marks.collect()
@@ -483,7 +558,7 @@ pub(super) fn transients(found: &Found) -> Vec<Figure> {
         let y =
             Scale::over("share of queues with so many jobs", "", false, marks().map(|mark| mark.y));
         let all: Vec<(String, String)> =
-            point.levels.iter().map(|(axis, level)| (axis.clone(), words(level))).collect();
+            point.levels.iter().map(|(axis, level)| (axis.clone(), level.to_string())).collect();
         let name = named(&point.policy, &all);
         Some(Figure {
             name: format!("transient-{name}"),
@@ -494,12 +569,6 @@ pub(super) fn transients(found: &Found) -> Vec<Figure> {
         })
     };
     some(&points, PER_KIND).iter().filter_map(figure).collect()
-}
-
-/// Returns text as the beginning of a sentence.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn percent(found: &Found) -> String {

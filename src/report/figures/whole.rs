@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::along::response_title;
-use super::{At, PER_KIND, is_better, levels, mark, named, number, scenario, some};
+use super::{At, PER_KIND, levels, mark, named, number, scenario, some};
 use crate::frame::{Compared, Direction, Found, FoundPoint, Members};
 use crate::report::figure::{Bars, Body, Difference, Figure, Forest, Heat, Mark, titled};
 
@@ -32,7 +32,7 @@ pub fn best(found: &Found, response: usize) -> Vec<&FoundPoint> {
         };
         let than = known.and_then(|known| known.summaries[response]).map(|known| known.mean);
         match (good, than) {
-            (Some(good), Some(than)) if is_better(good, summary.mean, than) => *known = Some(point),
+            (Some(good), Some(than)) if good.is_better(summary.mean, than) => *known = Some(point),
             (None, _) => *known = None,
             _ => {}
         }
@@ -77,10 +77,8 @@ pub(super) fn forest(found: &Found, response: usize) -> Option<Figure> {
         Some(Direction::More) => "; more is better",
         None => "",
     };
-    let mut note = format!(
-        "Each policy's best point less {baseline}, replication by replication, with intervals \
-         adjusted for the number of comparisons{good}."
-    );
+    let mut note =
+        format!("Each policy's best point less {baseline}, {}{good}.", found.layout.differences);
     if rows.len() < all.len() {
         note += &format!(" {} of {} rows are shown.", rows.len(), all.len());
     }
@@ -132,7 +130,7 @@ pub(super) fn heat_maps(found: &Found, response: usize) -> Vec<Figure> {
         let mut cells = vec![vec![None; xs.len()]; ys.len()];
         let rest = |point: &FoundPoint| -> At {
             let others = point.levels.iter().filter(|(axis, _)| axis != x && axis != y);
-            others.map(|(axis, level)| (axis.clone(), super::words(level))).collect()
+            others.map(|(axis, level)| (axis.clone(), level.to_string())).collect()
         };
         let fixed = points.first().map(|point| rest(point)).unwrap_or_default();
         for point in points.iter().filter(|point| rest(point) == fixed) {
@@ -152,7 +150,7 @@ pub(super) fn heat_maps(found: &Found, response: usize) -> Vec<Figure> {
         figures.push(Figure {
             name: format!("{}-{x}-{y}-{}", measure.column, policy.label),
             title: format!("{} of {name} over {x} and {y}", measure.column),
-            note: format!("{}.", measure.about),
+            note: format!("{}: {}.", measure.column, measure.about),
             response: Some(measure.column.clone()),
             body: Body::Heat(Heat {
                 x: (titled(x, x_unit), xs.clone()),
@@ -199,7 +197,7 @@ pub(super) fn bars(found: &Found) -> Vec<Figure> {
             name: format!("servers-{response}"),
             title: format!("{response} of each server{place}"),
             note: format!(
-                "{}, of each policy's best point in {}.",
+                "{response}: {}, of each policy's best point in {}.",
                 found.layout.responses[columns[0]].about, found.layout.responses[by].column
             ),
             response: None,

@@ -8,14 +8,14 @@ use super::{
 };
 use crate::report::figure::{Curves, Look, Mark, Series};
 
-const HEIGHT: i32 = 396;
-const LEFT: i32 = 64;
+const HEIGHT: i32 = 340;
+const LEFT: i32 = 60;
 const TOP: i32 = 34;
 const BOTTOM: i32 = 46;
 /// Height of the legend, where there is one.
 const LEGEND: i32 = 24;
 /// Most pixels for the names of series.
-const NAMES: f64 = 176.0;
+const NAMES: f64 = 136.0;
 /// Least distance of two names [pixels].
 const APART: i32 = 15;
 /// Most marks of a series that get a dot each.
@@ -122,8 +122,9 @@ fn one(area: &Area, body: &Curves, series: &Series, frame: [i32; 4]) -> Drawing 
                     area.draw(&Polygon::new(band, colour.mix(0.2)))?;
                 }
                 let pixels = if series.look == Look::Control { 1.25 } else { 1.75 };
-                let path: Vec<(i32, i32)> = run.iter().map(at).collect();
-                area.draw(&PathElement::new(path, line(colour, pixels)))?;
+                for path in within(body, run, frame) {
+                    area.draw(&PathElement::new(path, line(colour, pixels)))?;
+                }
             }
             if series.look == Look::Line && series.marks.len() <= DOTS {
                 let seen = series.marks.iter().filter(|mark| mark.y.is_finite());
@@ -146,6 +147,47 @@ fn one(area: &Area, body: &Curves, series: &Series, frame: [i32; 4]) -> Drawing 
     }
 }
 
+/// Returns the parts of a line that are within the frame [units].
+fn within(
+    body: &Curves,
+    run: &[Mark],
+    [left, top, right, bottom]: [i32; 4],
+) -> Vec<Vec<(i32, i32)>> {
+    let at = |(x, y): (f64, f64)| {
+        let x = x.clamp(0.0, 1.0) * f64::from(right - left);
+        (left + x.round() as i32, bottom - (y * f64::from(bottom - top)).round() as i32)
+    };
+    let place = |mark: &Mark| (body.x.place(mark.x), body.y.place(mark.y));
+    let is_in = |y: f64| (0.0..=1.0).contains(&y);
+    let mut paths: Vec<Vec<(i32, i32)>> = Vec::new();
+    let mut path: Vec<(i32, i32)> = Vec::new();
+    for (number, mark) in run.iter().enumerate() {
+        let (x, y) = place(mark);
+        // Where the way from the mark before crosses the edges.
+        if let Some(before) = number.checked_sub(1) {
+            let (from_x, from_y) = place(&run[before]);
+            let crossing = |edge: f64| {
+                let share = (edge - from_y) / (y - from_y);
+                (share > 0.0 && share < 1.0)
+                    .then(|| (share, at((from_x + share * (x - from_x), edge))))
+            };
+            let mut crossings: Vec<_> = [0.0, 1.0].into_iter().filter_map(crossing).collect();
+            crossings.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let ways: Vec<(i32, i32)> = crossings.into_iter().map(|(_, at)| at).collect();
+            path.extend(&ways);
+            if !is_in(y) || (!is_in(from_y) && ways.len() == 2) {
+                paths.push(std::mem::take(&mut path));
+            }
+        }
+        if is_in(y) {
+            path.push(at((x, y)));
+        }
+    }
+    paths.push(path);
+    paths.retain(|path| path.len() > 1);
+    paths
+}
+
 /// Draws the symbol of a mark: an open diamond is published, a full one found, a dot tried.
 fn symbol(area: &Area, (x, y): (i32, i32), look: Look, colour: RGBColor) -> Drawing {
     let reach = 5 * PIXEL;
@@ -160,6 +202,9 @@ fn symbol(area: &Area, (x, y): (i32, i32), look: Look, colour: RGBColor) -> Draw
 /// Says below the figure what the marks without a name are.
 fn legend(area: &Area, body: &Curves) -> Drawing {
     let words = |look: Look| match look {
+        Look::Theory if body.series.iter().any(|one| one.name.ends_with("mean field")) => {
+            Some("mean field")
+        }
         Look::Theory => Some("theory"),
         Look::Published => Some("published"),
         Look::Found => Some("found by the search, confirmed"),
@@ -192,6 +237,25 @@ fn legend(area: &Area, body: &Curves) -> Drawing {
 mod tests {
     use super::*;
     use crate::report::figure::Scale;
+
+    /// What is off the scale is cut at the edge, and not drawn along it.
+    #[test]
+    fn lines_end_at_the_frame() {
+        let scale = Scale { from: 0.0, to: 1.0, ..Scale::over("", "", false, [].into_iter()) };
+        let body = Curves { x: scale.clone(), y: scale, series: Vec::new() };
+        let path = |ys: &[f64]| {
+            let last = (ys.len() - 1) as f64;
+            let mark = |(at, &y): (usize, &f64)| Mark { x: at as f64 / last, y, ends: None };
+            let marks: Vec<Mark> = ys.iter().enumerate().map(mark).collect();
+            within(&body, &marks, [0, 0, 100, 100])
+        };
+        assert_eq!(path(&[0.0, 1.0]), [[(0, 100), (100, 0)]]);
+        assert_eq!(path(&[0.5, 1.5]), [[(0, 50), (50, 0)]]);
+        assert_eq!(path(&[2.0, 0.0]), [[(50, 0), (100, 100)]]);
+        assert_eq!(path(&[-1.0, 2.0]), [[(33, 100), (67, 0)]]);
+        assert_eq!(path(&[0.5, 1.5, 0.5]), [[(0, 50), (25, 0)], [(75, 0), (100, 50)]]);
+        assert!(path(&[2.0, 3.0, 2.0]).is_empty());
+    }
 
     /// Names of lines that end together stand one below the other, in the order of their ends, within
     /// the frame.

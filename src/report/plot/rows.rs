@@ -11,21 +11,26 @@ use crate::report::figure::{Bars, Forest, Heat, Scale, titled};
 use crate::report::numbers::{plus_minus, short};
 
 const TOP: i32 = 34;
+/// Most pixels for the names of rows.
+const NAMES: f64 = 190.0;
 
 /// Draws a heat map, with a bar that tells its colours.
 pub(super) fn heat(body: &Heat) -> Drawn {
-    let height = 400;
+    let height = 340;
     let widest = body.y.1.iter().map(|value| width(&short(*value))).fold(0.0, f64::max);
     let left = 20 + widest.ceil() as i32;
-    let frame = [left, TOP, WIDTH - 120, height - 52].map(|side| side * PIXEL);
+    let values = || body.cells.iter().flatten().flatten().copied();
+    let low = values().fold(f64::INFINITY, f64::min);
+    let high = values().fold(f64::NEG_INFINITY, f64::max);
+    let scale = [low, (low + high) / 2.0, high].map(|value| format!("{}", four_digits(value)));
+    let beside = scale.iter().map(|label| width(label)).fold(0.0, f64::max);
+    let frame = [left, TOP, WIDTH - 56 - beside.ceil() as i32, height - 52];
+    let frame = frame.map(|side| side * PIXEL);
     let [left, top, right, bottom] = frame;
     let mut drawn = Drawn::new(height, frame);
     let (columns, rows) = (body.x.1.len() as i32, body.y.1.len() as i32);
     let column = |at: i32| left + (right - left) * at / columns.max(1);
     let row = |at: i32| bottom - (bottom - top) * at / rows.max(1);
-    let values = || body.cells.iter().flatten().flatten().copied();
-    let low = values().fold(f64::INFINITY, f64::min);
-    let high = values().fold(f64::NEG_INFINITY, f64::max);
     let share = |value: f64| if high > low { ((value - low) / (high - low)) as f32 } else { 0.5 };
     let title = titled(&body.value.0, &body.value.1);
     drawn.layer(None, false, |area| {
@@ -66,7 +71,7 @@ pub(super) fn heat(body: &Heat) -> Drawn {
             (8 * PIXEL, top - 14 * PIXEL),
             text(INK, HPos::Left, VPos::Bottom),
         ))?;
-        shades(area, frame, (low, high))
+        shades(area, frame, &scale)
     });
     for (y, cells) in body.cells.iter().enumerate() {
         for (x, cell) in cells.iter().enumerate() {
@@ -91,7 +96,7 @@ pub(super) fn heat(body: &Heat) -> Drawn {
 }
 
 /// Draws the bar of a heat map's colours.
-fn shades(area: &Area, [_, top, right, bottom]: [i32; 4], (low, high): (f64, f64)) -> Drawing {
+fn shades(area: &Area, [_, top, right, bottom]: [i32; 4], scale: &[String; 3]) -> Drawing {
     const STEPS: i32 = 64;
     let (from, to) = (right + 24 * PIXEL, right + 40 * PIXEL);
     for step in 0..STEPS {
@@ -102,10 +107,10 @@ fn shades(area: &Area, [_, top, right, bottom]: [i32; 4], (low, high): (f64, f64
             [(from, y(step + 1) - if step + 1 < STEPS { PIXEL } else { 0 }), (to, y(step))];
         area.draw(&Rectangle::new(corners, shade.filled()))?;
     }
-    for (share, value) in [(0, low), (1, (low + high) / 2.0), (2, high)] {
-        let y = bottom - (bottom - top) * share / 2;
+    for (step, label) in scale.iter().enumerate() {
+        let y = bottom - (bottom - top) * step as i32 / 2;
         let style = text(INK, HPos::Left, VPos::Center);
-        area.draw(&Text::new(format!("{}", four_digits(value)), (to + 6 * PIXEL, y), style))?;
+        area.draw(&Text::new(label.clone(), (to + 6 * PIXEL, y), style))?;
     }
     Ok(())
 }
@@ -122,7 +127,7 @@ pub(super) fn forest(body: &Forest) -> Drawn {
         Some((low, high)) => plus_minus(row.difference, (high - low) / 2.0),
         None => short(row.difference),
     };
-    let names = body.rows.iter().map(|row| width(&row.name)).fold(0.0, f64::max).min(230.0);
+    let names = body.rows.iter().map(|row| width(&row.name)).fold(0.0, f64::max).min(NAMES);
     let amounts = body.rows.iter().map(|row| width(&amount(row))).fold(0.0, f64::max).min(150.0);
     let left = 20 + names.ceil() as i32;
     let frame = [left, TOP, WIDTH - 24 - amounts.ceil() as i32, height - 50];
@@ -150,7 +155,7 @@ pub(super) fn forest(body: &Forest) -> Drawn {
                 None => GREY,
             };
             let style = text(INK, HPos::Right, VPos::Center);
-            area.draw(&Text::new(fitted(&row.name, 230.0), (left - 8 * PIXEL, y), style))?;
+            area.draw(&Text::new(fitted(&row.name, NAMES), (left - 8 * PIXEL, y), style))?;
             if let Some((low, high)) = row.ends {
                 area.draw(&PathElement::new([(at(low), y), (at(high), y)], line(shade, 2.0)))?;
                 for end in [low, high] {
@@ -179,8 +184,8 @@ pub(super) fn forest(body: &Forest) -> Drawn {
 
 /// Draws bars for each server, those of one policy in one colour.
 pub(super) fn bars(body: &Bars) -> Drawn {
-    const LEFT: i32 = 64;
-    const BOTTOM: i32 = 290;
+    const LEFT: i32 = 60;
+    const BOTTOM: i32 = 250;
     const IN_ROW: usize = 3;
     let legend = body.groups.len().div_ceil(IN_ROW) as i32;
     let height = BOTTOM + 46 + 20 * legend;
