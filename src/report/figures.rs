@@ -1,6 +1,7 @@
 //! Which figures the results of a run have.
 
 mod along;
+mod courses;
 mod whole;
 
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use super::figure::{Figure, Mark};
 use crate::design::Level;
 use crate::frame::{Found, FoundPoint, Summary};
 
-pub use along::scenario_words;
+pub use courses::scenario_words;
 pub use whole::best;
 
 /// Most responses that have figures.
@@ -25,9 +26,9 @@ const FIGURES: usize = 80;
 
 /// Returns the figures of a run, those that matter first.
 pub fn figures(found: &Found) -> Vec<Figure> {
-    let mut others = along::searches(found);
-    others.extend(along::tails(found));
-    others.extend(along::transients(found));
+    let mut others = courses::searches(found);
+    others.extend(courses::tails(found));
+    others.extend(courses::transients(found));
     others.extend(whole::bars(found));
     let mut figures = Vec::new();
     for response in shown(found) {

@@ -31,7 +31,7 @@ pub(super) fn curves(body: &Curves) -> Drawn {
     let mut drawn = Drawn::new(HEIGHT + if has_legend { LEGEND } else { 0 }, frame);
     drawn.layer(None, false, |area| {
         axes(area, frame, Some(&body.x), Some(&body.y))?;
-        legend(area, body)
+        legend(area, body, frame)
     });
     let names = names(body, frame);
     for (number, series) in body.series.iter().enumerate() {
@@ -200,7 +200,11 @@ fn symbol(area: &Area, (x, y): (i32, i32), look: Look, colour: RGBColor) -> Draw
 }
 
 /// Says below the figure what the marks without a name are.
-fn legend(area: &Area, body: &Curves) -> Drawing {
+fn legend(area: &Area, body: &Curves, frame: [i32; 4]) -> Drawing {
+    // Theory that is off the scale isn't there.
+    let is_there = |series: &&Series| {
+        series.look != Look::Theory || !within(body, &series.marks, frame).is_empty()
+    };
     let words = |look: Look| match look {
         Look::Theory if body.series.iter().any(|one| one.name.ends_with("mean field")) => {
             Some("mean field")
@@ -214,7 +218,8 @@ fn legend(area: &Area, body: &Curves) -> Drawing {
     let y = (HEIGHT + LEGEND - 14) * PIXEL;
     let mut x = LEFT * PIXEL;
     for look in [Look::Theory, Look::Published, Look::Found, Look::Tried] {
-        let series = body.series.iter().find(|series| series.look == look);
+        let mut series = body.series.iter().filter(|series| series.look == look);
+        let series = series.find(is_there);
         let (Some(series), Some(words)) = (series, words(look)) else { continue };
         let shown = if look == Look::Theory { INK } else { colour(series) };
         if look == Look::Theory {
