@@ -110,8 +110,9 @@ fn winner(
         *of == response && *may_be && !same.contains(point) && in_scenario(found, *point, scenario)
     });
     let equal: Vec<u32> = equal.map(|(point, ..)| *point).collect();
-    let compared =
-        found.bests.iter().any(|(point, of, _)| *point == first.number && *of == response);
+    // Where points are left out, some that may be as good may be among them.
+    let compared = found.stride == 1
+        && found.bests.iter().any(|(point, of, _)| *point == first.number && *of == response);
     let confidence = format!("{} %", short(100.0 * found.layout.confidence));
     text += &match (compared, equal.len()) {
         _ if summary.ends.is_none() => "; one run says nothing of how sure that is".to_owned(),
@@ -150,7 +151,7 @@ fn winner(
     Some(Sentence { text, good: None })
 }
 
-/// Returns the policies of some points, those of one policy counted.
+/// Returns the policies of some points.
 fn others(found: &Found, numbers: &[u32]) -> String {
     let mut policies: Vec<&str> = Vec::new();
     for point in found.points.iter().filter(|point| numbers.contains(&point.number)) {
