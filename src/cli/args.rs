@@ -263,8 +263,12 @@ pub(super) struct Report {
     /// What figures are written as.
     #[arg(long, value_enum, default_value_t = Figures::Svg)]
     pub(super) figures: Figures,
-    #[command(flatten)]
-    pub(super) output: Output,
+    /// Print nothing.
+    #[arg(long)]
+    pub(super) quiet: bool,
+    /// Print the verdict and the names of the files as JSON.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -18,14 +18,14 @@ pub(super) fn report(args: &Arguments) -> anyhow::Result<End> {
     let (_, report) = made?;
     left?;
     let page = args.folder.join(PAGE).display().to_string();
-    if args.output.json {
+    if args.json {
         let verdict: Vec<&str> = report.verdict.iter().map(|one| one.text.as_str()).collect();
         let figures: Vec<String> =
             report.figures.iter().map(|(name, _)| format!("figures/{name}.svg")).collect();
         let said = json!({"page": page, "verdict": verdict, "figures": figures});
         return print(&format!("{said:#}\n"));
     }
-    if !args.output.quiet {
+    if !args.quiet {
         for sentence in &report.verdict {
             print(&format!("{}\n", sentence.text))?;
         }

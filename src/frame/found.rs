@@ -1,6 +1,7 @@
 //! Results of a finished run, read back from its folder.
 
 mod keeper;
+mod lookup;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -11,6 +12,7 @@ use polars::prelude::{CsvReader, DataFrame, DataType, PolarsResult, SerReader};
 use serde_json::Value;
 
 use self::keeper::Keeper;
+use self::lookup::Lookup;
 use super::rows::{height, read, sceptically};
 use super::{Layout, Staging, StoreError};
 use crate::design::Level;
@@ -32,13 +34,14 @@ pub struct Found {
     pub stride: u64,
     /// Paired differences from the baseline.
     pub comparisons: Vec<Compared>,
-    /// Points and responses (positions) that were compared with the best, and whether they may be it.
-    pub bests: Vec<(u32, usize, bool)>,
+    /// Whether a point may be the best in a response (position), where it was compared with the best.
+    pub bests: HashMap<(u32, usize), bool>,
     pub claims: Vec<FoundClaim>,
     /// `optimum.json`'s list of searches.
     pub searches: Vec<Value>,
     pub trace: Vec<Evaluation>,
     pub transients: Vec<Instant>,
+    lookup: Lookup,
 }
 
 /// A point and what came of it.
@@ -46,6 +49,8 @@ pub struct Found {
 pub struct FoundPoint {
     pub number: u32,
     pub policy: String,
+    /// Number of its scenario among those that have points.
+    pub scenario: usize,
     /// Its value on each axis that its policy has, by column.
     pub levels: BTreeMap<String, Level>,
     /// For each of the layout's responses what came of it.
@@ -153,11 +158,12 @@ impl Found {
             stride,
             points: Vec::new(),
             comparisons: Vec::new(),
-            bests: Vec::new(),
+            bests: HashMap::new(),
             claims: Vec::new(),
             searches: Vec::new(),
             trace: Vec::new(),
             transients: Vec::new(),
+            lookup: Lookup::default(),
             manifest,
             layout,
         };
@@ -179,6 +185,7 @@ impl Found {
         })?;
         found.read_claims()?;
         found.read_searches()?;
+        found.index();
         Ok(found)
     }
 
@@ -227,6 +234,7 @@ impl Found {
                 self.points.push(FoundPoint {
                     number,
                     policy: policy.to_owned(),
+                    scenario: 0,
                     levels: axes.levels(row),
                     summaries: vec![None; self.layout.responses.len()],
                 });
@@ -290,7 +298,7 @@ impl Found {
             let measures = &self.layout.responses;
             let response = measures.iter().position(|measure| measure.column == name);
             if let (Some(response), true) = (response, kept.contains_key(&point)) {
-                self.bests.push((point, response, may_be_best.get(row).unwrap_or_default()));
+                self.bests.insert((point, response), may_be_best.get(row).unwrap_or_default());
             }
         }
         Ok(())

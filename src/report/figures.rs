@@ -7,6 +7,7 @@ mod whole;
 use std::collections::BTreeSet;
 
 use super::figure::{Figure, Mark};
+use super::numbers::rounded;
 use crate::design::Level;
 use crate::frame::{Found, FoundPoint, Summary};
 
@@ -106,7 +107,7 @@ fn number(level: &Level) -> Option<f64> {
 fn brief(level: &str) -> String {
     match level.parse::<f64>() {
         Ok(number) if level.len() > 6 => {
-            format!("{}", format!("{number:.3e}").parse::<f64>().unwrap_or(number))
+            format!("{}", rounded(number, 4))
         }
         _ => level.to_owned(),
     }
@@ -128,8 +129,7 @@ pub fn scenario(found: &Found, point: &FoundPoint) -> At {
 
 /// Returns the values of a point's axes, those of the model or those of its policy.
 fn levels(found: &Found, point: &FoundPoint, of_scenario: bool) -> At {
-    let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
-    let axes = policy.into_iter().flat_map(|policy| &policy.axes);
+    let axes = found.policy(point).into_iter().flat_map(|policy| &policy.axes);
     let axes = axes.filter(|axis| axis.scenario == of_scenario);
     axes.filter_map(|axis| Some((axis.column.clone(), point.levels.get(&axis.column)?.to_string())))
         .collect()

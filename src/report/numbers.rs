@@ -19,7 +19,7 @@ pub fn plus_minus(mean: f64, half: f64) -> String {
 
 /// Returns a number with at most six significant digits.
 pub fn short(number: f64) -> String {
-    match six_digits(number) {
+    match rounded(number, 6) {
         rounded if rounded != 0.0 && !(1e-9..MANY).contains(&rounded.abs()) => {
             format!("{rounded:e}")
         }
@@ -27,9 +27,9 @@ pub fn short(number: f64) -> String {
     }
 }
 
-/// Returns a number rounded to six significant digits.
-pub fn six_digits(number: f64) -> f64 {
-    format!("{number:.5e}").parse().unwrap_or(number)
+/// Returns a number rounded to so many significant digits, at least one.
+pub fn rounded(number: f64, digits: usize) -> f64 {
+    format!("{number:.*e}", digits - 1).parse().unwrap_or(number)
 }
 
 /// Returns a whole number with its digits in groups of three.

@@ -2,7 +2,7 @@
 
 use comfy_table::Cell;
 
-use super::figures::{best, scenario, shown};
+use super::figures::{best, shown};
 use super::numbers::{plus_minus, short};
 use super::verdict::value;
 use super::{judged_cell, table};
@@ -27,13 +27,7 @@ pub fn overview(found: &Found) -> Option<String> {
     let axes = found.axis_columns();
     let along: Vec<Option<Along>> =
         points.iter().take(ROWS).map(|point| Along::new(found, by, point)).collect();
-    let compared: Vec<_> = points
-        .iter()
-        .map(|point| {
-            let mut own = found.comparisons.iter().filter(|one| one.response == by);
-            own.find(|one| one.point == point.number)
-        })
-        .collect();
+    let compared: Vec<_> = points.iter().map(|point| found.compared(point, by)).collect();
     let mut baseline = found.layout.baseline.policy.clone();
     for (axis, level) in &found.layout.baseline.at {
         baseline += &format!(" {axis} {level}");
@@ -96,14 +90,13 @@ struct Along {
 impl Along {
     /// Returns it for the policy of a point in its scenario, if the policy has one axis of numbers.
     fn new(found: &Found, response: usize, point: &FoundPoint) -> Option<Along> {
-        let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy)?;
+        let policy = found.policy(point)?;
         let mut own = policy.axes.iter().filter(|axis| !axis.scenario);
         let (axis, None) = (own.next()?, own.next()) else { return None };
-        let place = scenario(found, point);
         let same = found
             .points
             .iter()
-            .filter(|other| other.policy == point.policy && scenario(found, other) == place);
+            .filter(|other| other.policy == point.policy && other.scenario == point.scenario);
         let mut values: Vec<(f64, f64)> = same
             .filter_map(|other| match other.levels.get(&axis.column)? {
                 Level::Number(x) => Some((*x, other.summaries[response]?.mean)),

@@ -207,8 +207,11 @@ fn policies(shown: &[&Figure], found: &Found) -> String {
         let Body::Curves(curves) = &figure.body else { continue };
         for series in &curves.series {
             let Some(policy) = series.policy else { continue };
-            if matches!(series.look, Look::Line | Look::Control) {
-                colours.entry(policy).or_default().insert(series.colour);
+            let of = colours.entry(policy).or_default();
+            // The colours of other figures, such as those of searches, are of something else.
+            let is_line = matches!(series.look, Look::Line | Look::Control);
+            if is_line && figure.response.is_some() {
+                of.insert(series.colour);
             }
         }
     }
@@ -284,7 +287,7 @@ fn series(series: &Series) -> Value {
 /// Returns a number with at most six significant digits, or null.
 fn number(value: Option<f64>) -> Value {
     let Some(value) = value.filter(|value| value.is_finite()) else { return Value::Null };
-    let rounded = numbers::six_digits(value);
+    let rounded = numbers::rounded(value, 6);
     // Without a needless `.0`.
     if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
         json!(rounded as i64)
@@ -409,8 +412,6 @@ fn axis_column(name: &str, levels: Vec<Option<&Level>>) -> Value {
 /// Returns the table of differences from the baseline, of the responses that are shown.
 fn comparisons(found: &Found) -> Option<Value> {
     let shown = figures::shown(found);
-    let by_number: BTreeMap<u32, usize> =
-        found.points.iter().enumerate().map(|(at, point)| (point.number, at)).collect();
     let all: Vec<_> =
         found.comparisons.iter().filter(|one| shown.contains(&one.response)).collect();
     let axes = found.axis_columns();
@@ -419,7 +420,7 @@ fn comparisons(found: &Found) -> Option<Value> {
     if rows.is_empty() {
         return None;
     }
-    let point = |number: u32| by_number.get(&number).map(|&at| &found.points[at]);
+    let point = |number: u32| found.point(number);
     let names: Vec<&str> =
         shown.iter().map(|&at| found.layout.responses[at].column.as_str()).collect();
     let verdicts = ["better", "worse", "undecided"];

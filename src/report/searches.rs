@@ -1,5 +1,6 @@
 //! What searches found, for a terminal.
 
+use super::numbers::rounded;
 use super::{grouped, plus_minus, short, table};
 use crate::frame::verdict;
 use crate::optimize::{Failures, Gains, Outcome};
@@ -170,6 +171,5 @@ fn confirmed(experiment: &Experiment, outcome: &Outcome) -> String {
 
 /// Returns a number with three significant digits.
 fn digits(number: f64) -> String {
-    let rounded: f64 = format!("{number:.2e}").parse().unwrap_or(number);
-    format!("{rounded}")
+    format!("{}", rounded(number, 3))
 }

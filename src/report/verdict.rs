@@ -1,7 +1,7 @@
 //! What a run came to, in sentences.
 
-use super::figures::{At, best, scenario as scenario_of, shown};
-use super::numbers::{grouped, plus_minus, short};
+use super::figures::{best, scenario as scenario_of, shown};
+use super::numbers::{grouped, plus_minus, rounded, short};
 use crate::design::Level;
 use crate::frame::{Direction, Found, FoundPoint, Summary};
 
@@ -46,23 +46,14 @@ fn winners(found: &Found, response: usize) -> Vec<Sentence> {
     let measure = &found.layout.responses[response];
     let Some(good) = measure.good else { return Vec::new() };
     let candidates = best(found, response);
-    let mut scenarios: Vec<(At, Vec<&FoundPoint>)> = Vec::new();
-    for point in candidates {
-        let own = scenario_of(found, point);
-        match scenarios.iter_mut().find(|(scenario, _)| *scenario == own) {
-            Some((_, points)) => points.push(point),
-            None => scenarios.push((own, vec![point])),
-        }
-    }
+    // Points come scenario by scenario.
+    let scenarios: Vec<&[&FoundPoint]> =
+        candidates.chunk_by(|a, b| a.scenario == b.scenario).collect();
     let all = scenarios.len();
     let mut sentences: Vec<Sentence> = scenarios
         .iter()
         .take(SCENARIOS)
-        .filter(|(scenario, _)| {
-            let in_it = |point: &&FoundPoint| scenario_of(found, point) == *scenario;
-            found.points.iter().filter(in_it).nth(1).is_some()
-        })
-        .filter_map(|(scenario, points)| winner(found, response, good, scenario, points))
+        .filter_map(|candidates| winner(found, response, good, candidates))
         .collect();
     if all > SCENARIOS {
         let text =
@@ -76,8 +67,7 @@ fn winner(
     found: &Found,
     response: usize,
     good: Direction,
-    scenario: &[(String, String)],
-    points: &[&FoundPoint],
+    candidates: &[&FoundPoint],
 ) -> Option<Sentence> {
     let column = &found.layout.responses[response].column;
     let of = |point: &FoundPoint| point.summaries[response];
@@ -85,19 +75,22 @@ fn winner(
         let mean = of(point).map_or(f64::NAN, |summary| summary.mean);
         if good == Direction::Less { mean } else { -mean }
     };
-    let first = *points.iter().min_by(|a, b| rank(a).total_cmp(&rank(b)))?;
+    let first = *candidates.iter().min_by(|a, b| rank(a).total_cmp(&rank(b)))?;
     let summary = of(first)?;
     let most = if good == Direction::Less { "least" } else { "most" };
-    let place = words(scenario);
+    let place = words(&scenario_of(found, first));
     let at = if place.is_empty() { String::new() } else { format!("At {place}: ") };
-    let in_it = |point: &&FoundPoint| scenario_of(found, point) == *scenario;
+    let in_it = |point: &&FoundPoint| point.scenario == first.scenario;
     let all: Vec<&FoundPoint> = found.points.iter().filter(in_it).collect();
+    if all.len() < 2 {
+        return None;
+    }
     let is_same = |point: &&&FoundPoint| {
         of(point)
             .is_some_and(|other| (other.mean - summary.mean).abs() <= 1e-12 * summary.mean.abs())
     };
     let same: Vec<u32> = all.iter().filter(is_same).map(|point| point.number).collect();
-    if same.len() == all.len() && all.len() > 1 {
+    if same.len() == all.len() {
         // There is nothing to win.
         return None;
     }
@@ -106,20 +99,19 @@ fn winner(
         name += &format!(" (and {} more points with the same value)", same.len() - 1);
     }
     let mut text = format!("{at}{name} has the {most} {column}, {}", value(&summary));
-    let equal = found.bests.iter().filter(|(point, of, may_be)| {
-        *of == response && *may_be && !same.contains(point) && in_scenario(found, *point, scenario)
-    });
-    let equal: Vec<u32> = equal.map(|(point, ..)| *point).collect();
+    let may_be_best = |point: &FoundPoint| found.bests.get(&(point.number, response)).copied();
+    let equal =
+        |point: &&&FoundPoint| may_be_best(point) == Some(true) && !same.contains(&point.number);
+    let equal: Vec<&FoundPoint> = all.iter().filter(equal).copied().collect();
     // Where points are left out, some that may be as good may be among them.
-    let compared = found.stride == 1
-        && found.bests.iter().any(|(point, of, _)| *point == first.number && *of == response);
+    let compared = found.stride == 1 && may_be_best(first).is_some();
     let confidence = format!("{} %", short(100.0 * found.layout.confidence));
     text += &match (compared, equal.len()) {
         _ if summary.ends.is_none() => "; one run says nothing of how sure that is".to_owned(),
         (false, _) => String::new(),
         (true, 0) => format!(", and no other point can be as good ({confidence} confidence)"),
         (true, count) => {
-            let policies = others(found, &equal);
+            let policies = policies(&equal);
             let points = if count == 1 { "point" } else { "points" };
             format!(
                 ", but {} other {points} may be as good or better, of {policies}",
@@ -128,8 +120,7 @@ fn winner(
         }
     };
     text.push('.');
-    let mut own = found.comparisons.iter().filter(|one| one.response == response);
-    let compared = own.find(|one| one.point == first.number);
+    let compared = found.compared(first, response);
     if let Some(compared) = compared.filter(|one| one.difference != 0.0) {
         let baseline = &found.layout.baseline;
         let at = words(&baseline.at);
@@ -152,9 +143,9 @@ fn winner(
 }
 
 /// Returns the policies of some points.
-fn others(found: &Found, numbers: &[u32]) -> String {
+fn policies(points: &[&FoundPoint]) -> String {
     let mut policies: Vec<&str> = Vec::new();
-    for point in found.points.iter().filter(|point| numbers.contains(&point.number)) {
+    for point in points {
         if !policies.contains(&point.policy.as_str()) {
             policies.push(&point.policy);
         }
@@ -164,15 +155,13 @@ fn others(found: &Found, numbers: &[u32]) -> String {
     shown.join(", ") + more
 }
 
-fn in_scenario(found: &Found, number: u32, scenario: &[(String, String)]) -> bool {
-    let point = found.points.iter().find(|point| point.number == number);
-    point.is_some_and(|point| scenario_of(found, point) == scenario)
-}
-
 /// Returns a point's policy with the values of the policy's own axes.
 pub fn point_name(found: &Found, point: &FoundPoint) -> String {
-    let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
-    let axes = policy.into_iter().flat_map(|policy| &policy.axes).filter(|axis| !axis.scenario);
+    let axes = found
+        .policy(point)
+        .into_iter()
+        .flat_map(|policy| &policy.axes)
+        .filter(|axis| !axis.scenario);
     let levels = axes.filter_map(|axis| {
         let level = match point.levels.get(&axis.column)? {
             Level::Number(number) => short(*number),
@@ -247,7 +236,7 @@ fn search(search: &serde_json::Value) -> Sentence {
 /// Returns a number with three significant digits.
 fn three(number: f64) -> String {
     // Not −0.
-    short(format!("{number:.2e}").parse::<f64>().unwrap_or(number) + 0.0)
+    short(rounded(number, 3) + 0.0)
 }
 
 fn claims(found: &Found) -> Option<Sentence> {

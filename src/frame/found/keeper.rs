@@ -17,7 +17,7 @@ impl Found {
     /// distances, the first of its policy in its scenario, or the best there so far.
     pub(super) fn end_point(&mut self, keeper: &mut Keeper) {
         let Some(point) = self.points.last().filter(|_| self.stride > 1) else { return };
-        let policy = self.layout.policies.iter().find(|policy| policy.label == point.policy);
+        let policy = self.policy(point);
         let axes = policy.into_iter().flat_map(|policy| &policy.axes).filter(|axis| axis.scenario);
         let scenario = axes.filter_map(|axis| point.levels.get(&axis.column).cloned()).collect();
         let group = Some((point.policy.clone(), scenario));

@@ -1,6 +1,6 @@
 //! Responses along the axes of a sweep.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{At, CONTROLS, LINES, PER_KIND, levels, mark, named, number, position, scenario, some};
 use crate::frame::{Direction, Found, FoundPoint};
@@ -51,14 +51,13 @@ fn axes(found: &Found) -> Vec<Along> {
 
 /// Whether a point's policy has an axis on that kind of scale.
 fn has(found: &Found, point: &FoundPoint, along: &Along) -> bool {
-    let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
-    policy.is_some_and(|policy| {
+    found.policy(point).is_some_and(|policy| {
         policy.axes.iter().any(|axis| axis.column == along.column && axis.log == along.log)
     })
 }
 
 fn has_column(found: &Found, point: &FoundPoint, column: &str) -> bool {
-    let policy = found.layout.policies.iter().find(|policy| policy.label == point.policy);
+    let policy = found.policy(point);
     policy.is_some_and(|policy| policy.axes.iter().any(|axis| axis.column == column))
 }
 
@@ -70,13 +69,17 @@ fn against(found: &Found, response: usize, along: &Along) -> Vec<Figure> {
     let points: Vec<&FoundPoint> =
         found.points.iter().filter(|point| point.summaries[response].is_some()).collect();
     let mut facets: Vec<At> = Vec::new();
+    let mut known: HashMap<At, usize> = HashMap::new();
+    let mut facet_of: Vec<Option<usize>> = vec![None; found.scenarios()];
     let mut lines: BTreeMap<(usize, usize, At), Vec<&FoundPoint>> = BTreeMap::new();
     let mut controls: Vec<(usize, &FoundPoint)> = Vec::new();
     for point in &points {
-        let facet = other(scenario(found, point));
-        let facet = facets.iter().position(|known| *known == facet).unwrap_or_else(|| {
-            facets.push(facet);
-            facets.len() - 1
+        let facet = *facet_of[point.scenario].get_or_insert_with(|| {
+            let facet = other(scenario(found, point));
+            *known.entry(facet.clone()).or_insert_with(|| {
+                facets.push(facet);
+                facets.len() - 1
+            })
         });
         let policy = position(found, &point.policy).unwrap_or_default();
         if has(found, point, along) {
@@ -291,7 +294,7 @@ fn published(
     let marks = found.claims.iter().filter(|claim| claim.response == *column);
     let mut marks: Vec<Mark> = marks
         .filter_map(|claim| {
-            let point = found.points.iter().find(|point| Some(point.number) == claim.point)?;
+            let point = found.point(claim.point?)?;
             let x = number(point.levels.get(&along.column)?)?;
             shown.contains(&point.number).then_some(Mark { x, y: claim.published, ends: None })
         })

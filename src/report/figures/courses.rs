@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::along::{colours, is_wide};
-use super::{At, PER_KIND, levels, named, position, scenario, some};
+use super::{PER_KIND, levels, named, position, scenario, some};
 use crate::frame::{Found, FoundPoint, Members};
 use crate::report::figure::{Body, Curves, Figure, Look, Mark, Scale, Series};
 use crate::report::numbers::short;
@@ -125,17 +125,13 @@ pub(super) fn tails(found: &Found) -> Vec<Figure> {
     if columns.len() < 3 || is_on_its_way {
         return Vec::new();
     }
-    let mut facets: Vec<(At, Vec<&FoundPoint>)> = Vec::new();
-    for point in &found.points {
-        let place = scenario(found, point);
-        match facets.last_mut().filter(|(at, _)| *at == place) {
-            Some((_, points)) => points.push(point),
-            None => facets.push((place, vec![point])),
-        }
-    }
-    let figure = |(facet, points): &(At, Vec<&FoundPoint>)| {
+    // Points come scenario by scenario.
+    let facets = found.points.chunk_by(|a, b| a.scenario == b.scenario);
+    let facets: Vec<&[FoundPoint]> = facets.collect();
+    let figure = |points: &&[FoundPoint]| {
+        let facet = points.first().map(|point| scenario(found, point)).unwrap_or_default();
         let mut series = Vec::new();
-        let points = some(points, 6);
+        let points = some(&points.iter().collect::<Vec<_>>(), 6);
         let policies =
             points.iter().map(|point| position(found, &point.policy).unwrap_or_default());
         let colours = colours(found, policies.collect());
@@ -170,9 +166,9 @@ pub(super) fn tails(found: &Found) -> Vec<Figure> {
         let x = Scale::over("jobs in a queue, at least", "", false, marks().map(|mark| mark.x));
         let y = Scale::over("share of time", "", true, marks().map(|mark| mark.y));
         let place =
-            if facet.is_empty() { String::new() } else { format!(" at{}", named("", facet)) };
+            if facet.is_empty() { String::new() } else { format!(" at{}", named("", &facet)) };
         Some(Figure {
-            name: format!("queue-tail{}", named("", facet)),
+            name: format!("queue-tail{}", named("", &facet)),
             title: format!("the tail of queues{place}"),
             note: "How much of the time a queue has at least so many jobs, beside the mean field, \
                    which holds for infinitely many servers."
@@ -189,7 +185,7 @@ pub(super) fn transients(found: &Found) -> Vec<Figure> {
     let mut points: Vec<u32> = found.transients.iter().map(|instant| instant.point).collect();
     points.dedup();
     let figure = |number: &u32| {
-        let point = found.points.iter().find(|point| point.number == *number)?;
+        let point = found.point(*number)?;
         let mut lines: BTreeMap<u32, (Vec<Mark>, Vec<Mark>)> = BTreeMap::new();
         for instant in found.transients.iter().filter(|instant| instant.point == *number) {
             let (line, theory) = lines.entry(instant.jobs).or_default();

@@ -20,14 +20,14 @@ const SIDE: usize = 128;
 /// response without a good direction its only point.
 pub fn best(found: &Found, response: usize) -> Vec<&FoundPoint> {
     let good = found.layout.responses[response].good;
-    let mut chosen: Vec<(At, &str, Option<&FoundPoint>)> = Vec::new();
+    let mut chosen: Vec<(usize, &str, Option<&FoundPoint>)> = Vec::new();
     for point in &found.points {
         let Some(summary) = &point.summaries[response] else { continue };
-        let (place, policy) = (scenario(found, point), point.policy.as_str());
+        let group = (point.scenario, point.policy.as_str());
         // Points come scenario by scenario and policy by policy.
-        let known = chosen.last_mut().filter(|(at, of, _)| (at, *of) == (&place, policy));
+        let known = chosen.last_mut().filter(|(scenario, policy, _)| (*scenario, *policy) == group);
         let Some((.., known)) = known else {
-            chosen.push((place, policy, Some(point)));
+            chosen.push((group.0, group.1, Some(point)));
             continue;
         };
         let than = known.and_then(|known| known.summaries[response]).map(|known| known.mean);
@@ -43,7 +43,7 @@ pub fn best(found: &Found, response: usize) -> Vec<&FoundPoint> {
 /// Returns the differences of each policy's best point from the baseline.
 pub(super) fn forest(found: &Found, response: usize) -> Option<Figure> {
     let measure = &found.layout.responses[response];
-    let scenarios = scenario_count(found);
+    let scenarios = found.scenarios();
     let row = |point: &FoundPoint, compared: &Compared| {
         let mut name = named(&point.policy, &levels(found, point, false));
         if scenarios > 1 {
@@ -62,10 +62,7 @@ pub(super) fn forest(found: &Found, response: usize) -> Option<Figure> {
     };
     let all: Vec<Difference> = best(found, response)
         .into_iter()
-        .filter_map(|point| {
-            let mut own = found.comparisons.iter().filter(|one| one.response == response);
-            own.find(|one| one.point == point.number).map(|compared| row(point, compared))
-        })
+        .filter_map(|point| found.compared(point, response).map(|compared| row(point, compared)))
         .collect();
     if all.is_empty() || all.iter().all(|row| row.difference == 0.0) {
         return None;
@@ -92,13 +89,6 @@ pub(super) fn forest(found: &Found, response: usize) -> Option<Figure> {
             rows,
         }),
     })
-}
-
-fn scenario_count(found: &Found) -> usize {
-    let mut all: Vec<At> = found.points.iter().map(|point| scenario(found, point)).collect();
-    all.sort();
-    all.dedup();
-    all.len()
 }
 
 /// Returns a heat map for each policy with two axes or more, over the two with the most values; others
@@ -175,9 +165,11 @@ pub(super) fn bars(found: &Found) -> Vec<Figure> {
     }
     let Some(&by) = super::shown(found).first() else { return Vec::new() };
     let best = best(found, by);
-    let first = best.first().map(|point| scenario(found, point));
-    let best: Vec<&FoundPoint> =
-        best.into_iter().filter(|point| Some(scenario(found, point)) == first).collect();
+    let first = best.first().copied();
+    let best: Vec<&FoundPoint> = best
+        .into_iter()
+        .filter(|point| first.is_some_and(|first| point.scenario == first.scenario))
+        .collect();
     let figure = |(response, columns): (&str, Vec<usize>)| {
         let unit = &found.layout.responses[columns[0]].unit;
         let group = |point: &&FoundPoint| {
@@ -191,7 +183,7 @@ pub(super) fn bars(found: &Found) -> Vec<Figure> {
         };
         let groups: Vec<_> = some(&best, GROUPS).iter().map(group).collect();
         let is_empty = groups.iter().all(|(_, marks)| marks.is_empty());
-        let place = first.clone().filter(|place| !place.is_empty());
+        let place = first.map(|point| scenario(found, point)).filter(|place| !place.is_empty());
         let place = place.map_or(String::new(), |place| format!(" at{}", named("", &place)));
         (columns.len() <= SERVERS && !is_empty).then(|| Figure {
             name: format!("servers-{response}"),

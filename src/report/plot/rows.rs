@@ -8,7 +8,7 @@ use super::{
     Area, Drawing, Drawn, GREY, INK, PALETTE, PIXEL, WIDTH, axes, fitted, line, text, width,
 };
 use crate::report::figure::{Bars, Forest, Heat, Scale, titled};
-use crate::report::numbers::{plus_minus, short};
+use crate::report::numbers::{plus_minus, rounded, short};
 
 const TOP: i32 = 34;
 /// Most pixels for the names of rows.
@@ -22,7 +22,7 @@ pub(super) fn heat(body: &Heat) -> Drawn {
     let values = || body.cells.iter().flatten().flatten().copied();
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(f64::NEG_INFINITY, f64::max);
-    let scale = [low, (low + high) / 2.0, high].map(|value| format!("{}", four_digits(value)));
+    let scale = [low, (low + high) / 2.0, high].map(|value| format!("{}", rounded(value, 4)));
     let beside = scale.iter().map(|label| width(label)).fold(0.0, f64::max);
     let frame = [left, TOP, WIDTH - 56 - beside.ceil() as i32, height - 52];
     let frame = frame.map(|side| side * PIXEL);
@@ -113,10 +113,6 @@ fn shades(area: &Area, [_, top, right, bottom]: [i32; 4], scale: &[String; 3]) -
         area.draw(&Text::new(label.clone(), (to + 6 * PIXEL, y), style))?;
     }
     Ok(())
-}
-
-fn four_digits(number: f64) -> f64 {
-    format!("{number:.3e}").parse().unwrap_or(number)
 }
 
 /// Draws differences with their intervals, a row each.

@@ -51,6 +51,7 @@ fn arrivals_that_are_none() {
     mmpp("rates_and_durations", "{rates: [1, 2], durations: [1]}");
     mmpp("no_rate", "{rates: [0, 0], durations: [1, 1]}");
     mmpp("no_duration", "{rates: [1, 0], durations: [1, 0]}");
+    mmpp("mmpp_without_end", "{rates: [0, 0.0001], durations: [1, 1]}");
     mmpp("mmpp_is_a_number", "3");
     with("batch_of_parts", "batch: {exponential: 2}");
     with("batch_of_none", "batch: {empirical: [0, 1]}");
