@@ -231,13 +231,17 @@ impl Work {
     /// # Errors
     /// [`StoreError`].
     pub fn remove(&self) -> Result<(), StoreError> {
-        // The plan goes first: without it, nothing else that is left is of a run.
-        remove(&self.folder.join(PLAN))?;
-        let ours = self.list(|name| name != LOCK && is_ours(name))?;
-        ours.iter().try_for_each(|path| remove(path))?;
-        remove(&self.folder.join(LOCK))?;
-        // Where there is something else in them they stay.
-        let _ = fs::remove_dir(&self.folder);
+        // If the folder was removed meanwhile, what is there now is another's.
+        let lock = self.folder.join(LOCK);
+        if self.lock.as_ref().is_none_or(|ours| is_at(ours, &lock)) {
+            // The plan goes first: without it, nothing else that is left is of a run.
+            remove(&self.folder.join(PLAN))?;
+            let ours = self.list(|name| name != LOCK && is_ours(name))?;
+            ours.iter().try_for_each(|path| remove(path))?;
+            remove(&lock)?;
+            // Where there is something else in it it stays.
+            let _ = fs::remove_dir(&self.folder);
+        }
         if self.new {
             let _ = fs::remove_dir(&self.results);
         }
@@ -420,6 +424,23 @@ pub(super) fn readable(_: &File) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever leaves a folder that was removed and made again by another leaves the other's alone.
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_another_made_again_stays() {
+        for open in [Work::open, Work::share] {
+            let results = tempfile::tempdir().unwrap();
+            let before = open(results.path()).unwrap();
+            fs::remove_dir_all(before.folder()).unwrap();
+            let now = open(results.path()).unwrap();
+            before.leave().unwrap();
+            before.remove().unwrap();
+            assert!(is_at(now.lock.as_ref().unwrap(), &now.folder().join(LOCK)));
+            now.leave().unwrap();
+            assert!(!now.folder().exists());
+        }
+    }
 
     #[test]
     fn a_file_torn_or_changed_at_any_byte_is_known() {

@@ -1,6 +1,7 @@
 //! Plans of shards: whose they are, and when they are done.
 
 use crate::program::Place;
+use crate::resume::wait_for_rows;
 use crate::shards::{SPEC, assert_equal, in_shards};
 
 /// Of shards of two plans that begin at the same time in a new folder those of one are refused.
@@ -192,7 +193,7 @@ fn a_whole_run_is_cut_once() {
         place.fine(&["parts.yaml", "--quiet", "--out", "one", "--fresh"]);
         let folder = format!("f{turn}");
         let mut run = place.command(&["parts.yaml", "--quiet", "--out", &folder]).spawn().unwrap();
-        crate::resume::wait_for_rows(&place.path(&folder));
+        wait_for_rows(&place.path(&folder));
         run.kill().unwrap();
         run.wait().unwrap();
         let start = |shard: String| {
@@ -241,12 +242,10 @@ fn nothing_seems_missing_beside_a_merge() {
 fn a_run_that_lost_its_folder_leaves_it_alone() {
     let place = Place::new();
     place.write("parts.yaml", SPEC);
-    place.write("long.yaml", &SPEC.replace("replications: 23", "replications: 20_000"));
+    place.write("long.yaml", &SPEC.replace("replications: 23", "replications: 200_000"));
     let mut command = place.command(&["long.yaml", "--quiet", "--out", "a", "--shard", "1/2"]);
     let long = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
-    while !place.path("a/unfinished/plan.json").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
+    wait_for_rows(&place.path("a"));
     std::fs::remove_dir_all(place.path("a/unfinished")).unwrap();
     place.fine(&["parts.yaml", "--quiet", "--out", "a", "--shard", "1/2"]);
     let output = long.wait_with_output().unwrap();
