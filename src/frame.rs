@@ -46,11 +46,13 @@ const REPLICATIONS: &str = "replications.parquet";
 
 /// Why results can't be stored, or rows not be read.
 #[derive(Debug, thiserror::Error)]
-#[error("can't {action} {path}: {message}")]
+#[error("can't {action} {path}: {message}{remedy}")]
 pub struct StoreError {
     action: &'static str,
     path: String,
     message: String,
+    /// What may help, after a semicolon; nothing where the message says it.
+    remedy: &'static str,
 }
 
 impl StoreError {
@@ -69,20 +71,28 @@ impl StoreError {
         let said = said.rsplit("IO error: ").next().unwrap_or_default();
         let said = said.split(" at path ").next().unwrap_or_default();
         let path = path.display().to_string();
-        StoreError { action, path, message: format!("{said}; {}", remedy(said)) }
+        StoreError { action, path, message: said.to_owned(), remedy: remedy(said) }
+    }
+
+    /// The same, where no other folder can be chosen: what failed is the report of results.
+    pub fn of_report(self) -> Self {
+        match self.remedy {
+            "" => self,
+            _ => StoreError { remedy: "; mend that, or report a copy of the folder", ..self },
+        }
     }
 
     /// Something that can't be done, and what there is to say of it.
     pub fn said(action: &'static str, path: &Path, message: &str) -> Self {
-        StoreError { action, path: path.display().to_string(), message: message.to_owned() }
+        let path = path.display().to_string();
+        StoreError { action, path, message: message.to_owned(), remedy: "" }
     }
 
     /// Another process is at work in a folder.
     fn busy(folder: &Path) -> Self {
-        let message = "another run is at work in this folder; wait for it, or choose another \
-                       folder with --out";
-        let path = folder.display().to_string();
-        StoreError { action: "use", path, message: message.to_owned() }
+        let message = "another run is at work in this folder";
+        let remedy = "; wait for it, or choose another folder with --out";
+        StoreError { remedy, ..StoreError::said("use", folder, message) }
     }
 }
 
@@ -90,12 +100,12 @@ impl StoreError {
 fn remedy(said: &str) -> &'static str {
     let is = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
     if is(&["No space left", "quota exceeded"]) {
-        "make room there, or choose another folder with --out"
+        "; make room there, or choose another folder with --out"
     } else if is(&["Permission denied", "Read-only", "not permitted"]) {
-        "get the right to do so, or choose another folder with --out"
+        "; get the right to do so, or choose another folder with --out"
     } else if is(&["No such file"]) {
-        "if it was moved or removed meanwhile, run again"
+        "; if it was moved or removed meanwhile, run again"
     } else {
-        "choose another folder with --out"
+        "; choose another folder with --out"
     }
 }

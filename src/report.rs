@@ -4,6 +4,7 @@
 
 mod figure;
 mod figures;
+mod names;
 mod numbers;
 mod overview;
 mod page;
@@ -200,8 +201,20 @@ pub fn short_batches(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>
     text
 }
 
-/// Returns what the search for the best point came to.
+/// Returns what the search for the best point came to, and what it took.
 pub fn selected(experiment: &Experiment, rule: &Select, selected: &Selected) -> String {
+    let equal = f64::from(selected.most) * f64::from(experiment.points());
+    format!(
+        "\nselected: {}\n{} replications, where {} for each point would have been {}\n",
+        selection(experiment, rule, selected),
+        grouped(selected.total as f64),
+        grouped(f64::from(selected.most)),
+        grouped(equal)
+    )
+}
+
+/// Returns which point a selection found, in a clause.
+pub fn selection(experiment: &Experiment, rule: &Select, selected: &Selected) -> String {
     let name = |point: u32| {
         let cells = point_cells(experiment, point);
         let axes = experiment.design.columns().iter().zip(&cells[1..]);
@@ -233,19 +246,12 @@ pub fn selected(experiment: &Experiment, rule: &Select, selected: &Selected) -> 
         1 => "; one other equals it in every replication".to_owned(),
         n => format!("; {n} others equal it in every replication"),
     };
-    let verdict = match selected.without_value {
+    match selected.without_value {
         Some((point, replication)) => {
             format!("{verdict}: {} has no {response} in replication {replication}", name(point))
         }
         None => verdict + &tied,
-    };
-    let equal = f64::from(selected.most) * f64::from(experiment.points());
-    format!(
-        "\nselected: {verdict}\n{} replications, where {} for each point would have been {}\n",
-        grouped(selected.total as f64),
-        grouped(f64::from(selected.most)),
-        grouped(equal)
-    )
+    }
 }
 
 /// Returns the table of comparisons with the baseline, of the shown points.
@@ -286,8 +292,8 @@ pub fn comparisons(experiment: &Experiment, kept: &Kept) -> String {
         table.add_row(row.into_iter().map(Cell::new).chain(judged));
     }
     let mut baseline = experiment.labels[experiment.baseline.policy].clone();
-    for (axis, level) in &experiment.baseline.at {
-        baseline += &format!(" at {axis} {level}");
+    for (axis, level) in experiment.baseline_levels() {
+        baseline += &format!(" {axis} {level}");
     }
     let mut text = format!("\nagainst {baseline}, replication by replication\n{apart}");
     if !table.is_empty() {

@@ -222,6 +222,31 @@ impl Experiment {
         point.policy == self.baseline.policy && self.design.meets(&point, &self.baseline.at)
     }
 
+    /// Returns where the baseline stands: on the axes that the spec names, and on its policy's others
+    /// where they are the same in all scenarios.
+    pub fn baseline_levels(&self) -> Vec<(String, Level)> {
+        let (design, Baseline { policy, at }) = (&self.design, &self.baseline);
+        let mut levels: Vec<Vec<Option<Level>>> = design
+            .scenario_starts()
+            .filter_map(|(scenario, _)| design.point_in(scenario, *policy, at))
+            .filter(|&index| self.is_baseline(index))
+            .map(|index| design.levels(&design.point(index)))
+            .collect();
+        levels.dedup();
+        let own: Vec<&str> = design.own_axes(*policy).map(|(_, column)| column).collect();
+        let mut known = at.clone();
+        for (position, column) in design.columns().iter().enumerate() {
+            let is_new =
+                own.contains(&column.as_str()) && at.iter().all(|(name, _)| name != column);
+            let mut values = levels.iter().map(|levels| &levels[position]);
+            let Some(Some(first)) = values.next().filter(|_| is_new) else { continue };
+            if values.all(|value| value.as_ref() == Some(first)) {
+                known.push((column.clone(), first.clone()));
+            }
+        }
+        known
+    }
+
     /// Returns the number of points.
     pub fn points(&self) -> u32 {
         self.design.len()

@@ -37,6 +37,10 @@ def check_print(page):
     expect(page.ask("background") == "rgb(255, 255, 255)", f"the printed page is {page.ask('background')}")
     for figure in page.all("figure"):
         expect(figure.value_of_css_property("break-inside") == "avoid", "a figure may be split between pages")
+    page.view(width=1017, media="print")  # about the width of A4 on its side, on which tables are printed
+    for table in page.all("#tables table"):
+        size = table.value_of_css_property("font-size")
+        expect(float(size.removesuffix("px")) >= 8, f"a table is printed in letters of {size}")
     page.view(scheme="dark", media="")
     expect(re.search(rb"/Type\s*/Page\b", page.save_pdf("print")), "the PDF has no page")
 

@@ -108,9 +108,9 @@ function background() {
 // Where a point of a figure, in units of its viewBox, lies in the window.
 function spotOf(figure, x, y) {
   const svg = document.querySelector(`#${figure} svg`);
-  svg.scrollIntoView({ block: "center" });
-  const spot = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM());
-  return { x: spot.x, y: spot.y };
+  const spot = () => new DOMPoint(x, y).matrixTransform(svg.getScreenCTM());
+  scrollBy(0, spot().y - innerHeight / 2);   // a figure may be higher than the window
+  return { x: spot().x, y: spot().y };
 }
 
 function choose(selector, value) {

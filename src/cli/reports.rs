@@ -11,12 +11,14 @@ use crate::spec::{self, Override};
 
 pub(super) fn report(args: &Arguments) -> anyhow::Result<End> {
     // What isn't there isn't made.
-    read(&args.folder)?;
-    let work = Work::open(&args.folder)?;
-    let made = put_as(&work, args.figures);
-    let left = work.leave();
-    let (_, report) = made?;
-    left?;
+    let made = read(&args.folder).and_then(|_| {
+        let work = Work::open(&args.folder)?;
+        let made = put_as(&work, args.figures);
+        let left = work.leave();
+        let (_, report) = made?;
+        left.map(|()| report)
+    });
+    let report = made.map_err(StoreError::of_report)?;
     let page = args.folder.join(PAGE).display().to_string();
     if args.json {
         let verdict: Vec<&str> = report.verdict.iter().map(|one| one.text.as_str()).collect();

@@ -243,7 +243,7 @@ fn sweep_with(
     if output.json {
         let summary = json!({
             "name": experiment.name, "results": work.results().display().to_string(),
-            "counts": counts, "selected": findings.selected.as_ref().map(selected_json),
+            "counts": counts, "selected": findings.selected.as_ref().map(|one| selected_json(experiment, one)),
             "wall_seconds": start.0.elapsed().as_secs_f64(),
             "claims": findings.judged.iter().map(claim_json).collect::<Vec<_>>(),
             "searches": search::optima(experiment, &findings.optima, &findings.fruitless),
@@ -313,7 +313,7 @@ fn manifest(
         "version": provenance.version,
         "commit": env!("BALANCELAB_COMMIT"),
         "counts": counts,
-        "selected": findings.selected.as_ref().map(selected_json),
+        "selected": findings.selected.as_ref().map(|one| selected_json(experiment, one)),
         "finished": unix_time(),
         "wall_seconds": start.0.elapsed().as_secs_f64(),
         "cpu_seconds": start.1.elapsed().as_secs_f64(),
@@ -453,8 +453,11 @@ pub(super) fn claim_json(claim: &Judged) -> serde_json::Value {
     })
 }
 
-fn selected_json(selected: &engine::Selected) -> serde_json::Value {
+fn selected_json(experiment: &Experiment, selected: &engine::Selected) -> serde_json::Value {
+    let rule = experiment.select.as_ref();
     json!({
+        "response": rule.map(|rule| &experiment.columns[rule.column]),
+        "verdict": rule.map(|rule| report::selection(experiment, rule, selected)),
         "point": selected.best, "left": selected.left, "most_replications": selected.most,
         "rows": selected.total,
     })

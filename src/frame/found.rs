@@ -1,19 +1,20 @@
 //! Results of a finished run, read back from its folder.
 
+mod files;
 mod keeper;
 mod lookup;
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use polars::prelude::{CsvReader, DataFrame, DataType, PolarsResult, SerReader};
+use polars::prelude::{DataFrame, DataType, PolarsResult};
 use serde_json::Value;
 
 use self::keeper::Keeper;
 use self::lookup::Lookup;
-use super::rows::{height, read, sceptically};
+use super::rows::{height, metadata, read, sceptically};
 use super::{Layout, Staging, StoreError};
 use crate::design::Level;
 
@@ -179,7 +180,7 @@ impl Found {
             found.take_comparisons(frame, &kept)
         })?;
         found.table("best.parquet", true, |found, frame| found.take_bests(frame, &kept))?;
-        found.table("trace.parquet", false, Found::take_trace)?;
+        found.table("trace.parquet", found.has_searched(), Found::take_trace)?;
         found.table("transients.parquet", false, |found, frame| {
             found.take_transients(frame, &kept)
         })?;
@@ -202,6 +203,8 @@ impl Found {
             Err(error) => return Err(damaged(&path, error)),
             Ok(_) => {}
         }
+        let of = sceptically(|| metadata(&path)).map_err(|error| damaged(&path, error))?;
+        self.check_spec(&path, of.get("spec_hash").map(String::as_str))?;
         let read = || {
             let rows = height(&path)?;
             (0..rows).step_by(SLICE).try_for_each(|start| {
@@ -272,13 +275,17 @@ impl Found {
             };
             let measures = &self.layout.responses;
             let response = measures.iter().position(|measure| measure.column == name);
-            let is_kept = kept.contains_key(&point);
-            if let (Some(response), Some(difference), true) = (response, difference[row], is_kept) {
+            let at = kept.get(&point);
+            if let (Some(response), Some(difference), Some(&at)) = (response, difference[row], at) {
+                // What is less than the last digits of the values is a rounding error.
+                let mean = self.points[at].summaries[response].map_or(0.0, |one| one.mean);
+                let exact =
+                    |value: f64| if value.abs() <= 1e-14 * mean.abs() { 0.0 } else { value };
                 self.comparisons.push(Compared {
                     point,
                     response,
-                    difference,
-                    ends: low[row].zip(high[row]),
+                    difference: exact(difference),
+                    ends: low[row].zip(high[row]).map(|(low, high)| (exact(low), exact(high))),
                     p: p[row],
                     verdict: verdicts.get(row).unwrap_or_default().to_owned(),
                 });
@@ -382,60 +389,6 @@ impl Found {
         Ok(())
     }
 
-    fn read_claims(&mut self) -> Result<(), StoreError> {
-        let path = self.folder.join("claims.csv");
-        let file = match File::open(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            other => other.map_err(|error| StoreError::reading(&path, error))?,
-        };
-        let read = || {
-            let frame = CsvReader::new(file).finish()?;
-            let text = |name: &str| -> PolarsResult<Vec<String>> {
-                let column = frame.column(name)?.cast(&DataType::String)?;
-                Ok(column.str()?.iter().map(|text| text.unwrap_or_default().to_owned()).collect())
-            };
-            let (policy, response, verdict) =
-                (text("policy")?, text("response")?, text("verdict")?);
-            let at = text("at")?;
-            let [published, simulated, low, high, p, tolerance] =
-                ["published", "simulated", "ci_low", "ci_high", "p", "tolerance"]
-                    .map(|name| numeric(&frame, name));
-            let (published, simulated, low, high) = (published?, simulated?, low?, high?);
-            let (p, tolerance) = (p?, tolerance?);
-            let point = numeric(&frame, "point").unwrap_or_else(|_| vec![None; frame.height()]);
-            let claim = |row: usize| FoundClaim {
-                point: point[row].map(|point| point as u32),
-                policy: policy[row].clone(),
-                at: at[row].clone(),
-                response: response[row].clone(),
-                published: published[row].unwrap_or(f64::NAN),
-                simulated: simulated[row],
-                ends: low[row].zip(high[row]),
-                p: p[row],
-                tolerance: tolerance[row],
-                verdict: verdict[row].clone(),
-            };
-            Ok((0..frame.height()).map(claim).collect())
-        };
-        self.claims = sceptically(read).map_err(|error| damaged(&path, error))?;
-        Ok(())
-    }
-
-    fn read_searches(&mut self) -> Result<(), StoreError> {
-        let path = self.folder.join("optimum.json");
-        let text = match fs::read(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            other => other.map_err(|error| StoreError::reading(&path, error))?,
-        };
-        let optimum: Value =
-            serde_json::from_slice(&text).map_err(|error| damaged(&path, error))?;
-        let Some(searches) = optimum["searches"].as_array() else {
-            return Err(damaged(&path, "it has no list of searches"));
-        };
-        self.searches = searches.clone();
-        Ok(())
-    }
-
     /// Returns the names of all axis columns, in the order of the layout.
     pub fn axis_columns(&self) -> Vec<String> {
         let mut columns: Vec<String> = Vec::new();
@@ -484,7 +437,11 @@ impl Axes {
     fn levels(&self, row: usize) -> BTreeMap<String, Level> {
         let level = |cells: &Cells| match cells {
             Cells::Numbers(numbers) => numbers[row].map(Level::Number),
-            Cells::Texts(texts) => texts[row].clone().map(Level::Text),
+            // Where another policy has lists, a column of numbers is one of texts.
+            Cells::Texts(texts) => texts[row].clone().map(|text| match text.parse() {
+                Ok(number) if Level::Number(number).to_string() == text => Level::Number(number),
+                _ => Level::Text(text),
+            }),
         };
         let levels = self.columns.iter();
         levels.filter_map(|(name, cells)| Some((name.clone(), level(cells)?))).collect()

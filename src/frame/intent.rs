@@ -109,8 +109,7 @@ impl Work {
                 _ => {
                     let message = "it is damaged; remove it, and a run of its spec takes up the \
                                    rows beside it";
-                    let error = StoreError::reading(&path, "");
-                    Err(StoreError { message: message.to_owned(), ..error })
+                    Err(StoreError::said("read", &path, message))
                 }
             },
         }

@@ -126,7 +126,7 @@ impl Layout {
             }
             PolicyColumns { label: label.clone(), axes: columns }
         });
-        let at = experiment.baseline.at.iter();
+        let at = experiment.baseline_levels().into_iter();
         Layout {
             about: experiment.about.clone(),
             source: experiment.source.clone(),
@@ -135,7 +135,7 @@ impl Layout {
             differences: differences(experiment),
             baseline: Baseline {
                 policy: experiment.labels[experiment.baseline.policy].clone(),
-                at: at.map(|(axis, level)| (axis.clone(), level.to_string())).collect(),
+                at: at.map(|(axis, level)| (axis, level.to_string())).collect(),
             },
             policies: policies.collect(),
             responses: experiment

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use super::work::{Work, put_in_place, remove};
@@ -34,12 +34,15 @@ impl Work {
                 return Err(StoreError::said("write", &path, why));
             }
         }
-        remove_report(self.results())?;
-        fs::create_dir_all(&folder).map_err(|error| StoreError::new(&folder, error))?;
-        for (path, (_, figure)) in files.zip(figures) {
-            put_in_place(self.written(figure)?, &path)?;
+        // An earlier report goes when this one is whole on disk.
+        let files = files.zip(figures.iter().map(|(_, figure)| figure.as_slice()));
+        let mut written = Vec::new();
+        for (path, content) in files.chain([(path, page.as_bytes())]) {
+            written.push((self.written(content)?, path));
         }
-        put_in_place(self.written(page)?, &path)
+        let names: Vec<PathBuf> = written.iter().map(|(_, path)| path.clone()).collect();
+        written.into_iter().try_for_each(|(file, path)| put_in_place(file, &path))?;
+        remove_all_but(self.results(), &names)
     }
 }
 
@@ -48,6 +51,13 @@ impl Work {
 /// # Errors
 /// [`StoreError`]: something can't be removed.
 pub(super) fn remove_report(results: &Path) -> Result<(), StoreError> {
+    remove_all_but(results, &[])
+}
+
+fn remove_all_but(results: &Path, kept: &[PathBuf]) -> Result<(), StoreError> {
+    let remove = |path: &Path| {
+        if kept.iter().any(|kept| kept == path) { Ok(()) } else { remove(path) }
+    };
     remove(&results.join(PAGE))?;
     let folder = results.join(FIGURES);
     let entries = match fs::read_dir(&folder) {

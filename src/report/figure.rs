@@ -101,6 +101,8 @@ pub struct Forest {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     pub name: String,
+    /// Its scenario, where there are several.
+    pub place: String,
     pub difference: f64,
     pub ends: Option<(f64, f64)>,
     /// Better, worse, or not known.
@@ -164,18 +166,27 @@ impl Scale {
         Scale { name: name.to_owned(), unit: unit.to_owned(), log, from, to }
     }
 
-    /// Makes room for the ends of intervals, but not for those that would make what matters small.
-    pub fn stretch(&mut self, ends: impl Iterator<Item = f64>) {
+    /// Makes room for intervals: for all of the usual ones, but not for those that would make what
+    /// matters small. Returns whether all of them have room.
+    pub fn stretch(&mut self, intervals: impl Iterator<Item = (f64, f64)>) -> bool {
         let of = |value: f64| if self.log { value.log10() } else { value };
         let back = |value: f64| if self.log { 10f64.powf(value) } else { value };
+        let intervals: Vec<(f64, f64)> = intervals.map(|(low, high)| (of(low), of(high))).collect();
+        let widths = intervals.iter().map(|(low, high)| high - low);
+        let mut widths: Vec<f64> = widths.filter(|width| width.is_finite()).collect();
+        widths.sort_by(f64::total_cmp);
+        let usual = widths.get(widths.len() / 2).copied().unwrap_or_default();
         let (from, to) = (of(self.from), of(self.to));
-        let most = 0.5 * (to - from);
-        let fits = |end: &f64| (from - most..=to + most).contains(end);
-        let (low, high) = ends
-            .map(of)
-            .filter(fits)
-            .fold((from, to), |(low, high), end| (low.min(end), high.max(end)));
+        let most = f64::max(0.5 * (to - from), 0.75 * usual);
+        let (least, most) = (from - most, to + most);
+        let ends = || intervals.iter().flat_map(|(low, high)| [*low, *high]);
+        let (low, high) =
+            ends().filter(|end| end.is_finite()).fold((from, to), |(low, high), end| {
+                (low.min(end).max(least), high.max(end).min(most))
+            });
+        let fit = ends().all(|end| (low..=high).contains(&end));
         (self.from, self.to) = (back(low), back(high));
+        fit
     }
 
     /// Returns where a value lies between the ends, from 0 to 1.
@@ -221,14 +232,21 @@ mod tests {
 
     #[test]
     fn intervals_widen_a_scale_but_not_much() {
-        let mut scale =
-            Scale { from: 0.0, to: 10.0, ..Scale::over("y", "", false, [].into_iter()) };
-        scale.stretch([-2.0, 14.0, 99.0, f64::NAN].into_iter());
-        assert_eq!((scale.from, scale.to), (-2.0, 14.0));
-        let mut scale =
-            Scale { from: 1.0, to: 100.0, ..Scale::over("y", "", true, [].into_iter()) };
-        scale.stretch([0.5, 0.0, -1.0, 1e9].into_iter());
-        assert!((scale.from - 0.5).abs() < 1e-12 && (scale.to - 100.0).abs() < 1e-9);
+        let scale = |log, from, to| Scale { from, to, ..Scale::over("y", "", log, [].into_iter()) };
+        let mut few = scale(false, 0.0, 10.0);
+        assert!(few.stretch([(-2.0, 3.0), (7.0, 14.0)].into_iter()));
+        assert_eq!((few.from, few.to), (-2.0, 14.0));
+        // One that is much wider than the others is cut.
+        let mut one = scale(false, 0.0, 10.0);
+        assert!(!one.stretch([(1.0, 2.0), (4.0, 99.0), (3.0, 4.0)].into_iter()));
+        assert_eq!((one.from, one.to), (0.0, 15.0));
+        // Where all are wide, their values differ by chance alone, which is to be seen.
+        let mut wide = scale(false, 8.0, 8.1);
+        assert!(wide.stretch([(7.8, 8.3), (7.7, 8.2), (7.8, 8.4)].into_iter()));
+        assert_eq!((wide.from, wide.to), (7.7, 8.4));
+        let mut log = scale(true, 1.0, 100.0);
+        assert!(!log.stretch([(0.5, 2.0), (0.0, 5.0), (-1.0, 3.0), (2.0, 4.0)].into_iter()));
+        assert!((log.from - 0.5).abs() < 1e-9 && (log.to - 100.0).abs() < 1e-9, "{log:?}");
     }
 
     #[test]

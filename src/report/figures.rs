@@ -7,6 +7,7 @@ mod whole;
 use std::collections::BTreeSet;
 
 use super::figure::{Figure, Mark};
+use super::names::with_levels;
 use super::numbers::rounded;
 use crate::design::Level;
 use crate::frame::{Found, FoundPoint, Summary};
@@ -104,7 +105,7 @@ fn number(level: &Level) -> Option<f64> {
 }
 
 /// Returns a number with at most four significant digits, if it is one and longer.
-fn brief(level: &str) -> String {
+pub fn brief(level: &str) -> String {
     match level.parse::<f64>() {
         Ok(number) if level.len() > 6 => {
             format!("{}", rounded(number, 4))
@@ -118,8 +119,12 @@ pub type At = Vec<(String, String)>;
 
 /// Returns a policy with the values of some axes, for people.
 fn named(policy: &str, levels: &[(String, String)]) -> String {
-    let levels = levels.iter().map(|(axis, level)| format!(" {axis} {}", brief(level)));
-    policy.to_owned() + &levels.collect::<String>()
+    with_levels(policy, levels.iter().map(|(axis, level)| (axis.clone(), brief(level))))
+}
+
+/// Returns the name of the baseline.
+pub fn baseline(found: &Found) -> String {
+    named(&found.layout.baseline.policy, &found.layout.baseline.at)
 }
 
 /// Returns the values of the model's axes at a point: its scenario.

@@ -5,16 +5,20 @@ const MANY: f64 = 1e15;
 
 /// Returns `mean ± half`, with two digits of `half` that mean something.
 pub fn plus_minus(mean: f64, half: f64) -> String {
-    if mean.abs() >= MANY || half >= MANY || (half > 0.0 && half < 1e-9) {
+    if mean.abs() >= MANY || half >= MANY || mean.abs().max(half) < 1e-9 && half > 0.0 {
         return format!("{mean:.3e} ± {half:.1e}");
     }
-    let decimals = match half {
-        half if half > 0.0 => (1.0 - half.log10().floor()).clamp(0.0, 9.0) as usize,
-        _ => return format!("{} ± 0", short(mean + 0.0)),
-    };
+    // A number of this kind has 15 digits; what is less than the last of them is none.
+    let last = 14.0 - mean.abs().log10().floor();
+    if half <= 0.0 || half.log10() < -last {
+        return format!("{} ± 0", short(mean + 0.0));
+    }
+    let decimals = (1.0 - half.log10().floor()).clamp(0.0, last.max(0.0)) as usize;
+    let mean = format!("{mean:.decimals$}");
     // Not −0.
-    let mean = mean + 0.0;
-    format!("{mean:.decimals$} ± {half:.decimals$}")
+    let is_zero = mean.bytes().all(|letter| b"-0.".contains(&letter));
+    let mean = if is_zero { mean.trim_start_matches('-') } else { &mean };
+    format!("{mean} ± {half:.decimals$}")
 }
 
 /// Returns a number with at most six significant digits.
@@ -89,6 +93,17 @@ mod tests {
         assert_eq!(plus_minus(66663.4, 12.3), "66663 ± 12");
         assert_eq!(plus_minus(5.0, 0.0), "5 ± 0");
         assert_eq!(plus_minus(1e-5, 0.0), "0.00001 ± 0");
+        assert_eq!(plus_minus(99.999918999919, 9.4e-11), "99.999918999919 ± 0.000000000094");
+        assert_eq!(plus_minus(0.29988333333333, 1.1e-16), "0.299883 ± 0");
+        assert_eq!(
+            (&*plus_minus(-0.0001, 0.032), &*plus_minus(-1e-9, 2.5)),
+            ("0.000 ± 0.032", "0.0 ± 2.5")
+        );
+        assert_eq!(plus_minus(-0.04, 0.032), "-0.040 ± 0.032");
+        assert_eq!(
+            (&*plus_minus(0.0, 3e-12), &*plus_minus(2e-11, 3e-12)),
+            ("0.000e0 ± 3.0e-12", "2.000e-11 ± 3.0e-12")
+        );
         assert_eq!(plus_minus(1.5e300, 2e298), "1.500e300 ± 2.0e298");
         assert_eq!((short(1e300), short(-2.5e-12)), ("1e300".into(), "-2.5e-12".into()));
         assert_eq!((short(0.0), short(123_456.78)), ("0".into(), "123457".into()));

@@ -2,7 +2,7 @@
 
 use comfy_table::Cell;
 
-use super::figures::{best, shown};
+use super::figures::{baseline, best, shown};
 use super::numbers::{plus_minus, short};
 use super::verdict::value;
 use super::{judged_cell, table};
@@ -28,16 +28,12 @@ pub fn overview(found: &Found) -> Option<String> {
     let along: Vec<Option<Along>> =
         points.iter().take(ROWS).map(|point| Along::new(found, by, point)).collect();
     let compared: Vec<_> = points.iter().map(|point| found.compared(point, by)).collect();
-    let mut baseline = found.layout.baseline.policy.clone();
-    for (axis, level) in &found.layout.baseline.at {
-        baseline += &format!(" {axis} {level}");
-    }
     let has_differences = compared.iter().any(Option::is_some);
     let mut header = vec!["policy".to_owned()];
     header.extend(axes.iter().cloned());
     header.push(measures[by].column.clone());
     if has_differences {
-        header.extend([format!("less {baseline}"), "verdict".to_owned()]);
+        header.extend([format!("less {}", baseline(found)), "verdict".to_owned()]);
     }
     let others = responses.iter().filter(|&&at| at != by);
     header.extend(others.clone().map(|&at| measures[at].column.clone()));

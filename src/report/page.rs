@@ -1,29 +1,25 @@
 //! The page of a run: one file that needs nothing else.
 
+mod searches;
+mod tables;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use self::tables::{comparisons, number, points, precise};
 use super::figure::{Body, Figure, Look, Mark, Scale, Series, titled};
-use super::numbers::{grouped, plus_minus, short};
+use super::numbers::{plus_minus, short};
 use super::plot::{self, Drawn, escaped};
 use super::verdict::verdict;
-use super::{figures, numbers};
-use crate::design::Level;
 use crate::frame::Found;
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
-/// Room for the table of points, for that of comparisons, and for figures [bytes]: with the page
-/// itself less than 2 MB.
-const POINTS: usize = 750_000;
-const COMPARISONS: usize = 250_000;
+/// Room for figures [bytes]: with tables and the page itself less than 2 MB.
 const FIGURES: usize = 800_000;
-/// What a value with its interval takes in a table, and a number or a policy [bytes].
-const INTERVAL: usize = 17;
-const CELL: usize = 8;
 
 /// Returns the page of a run with some figures, of which it shows as many as there is room for.
 pub fn page(found: &Found, figures: &[(Figure, Drawn)]) -> String {
@@ -81,7 +77,7 @@ pub fn page(found: &Found, figures: &[(Figure, Drawn)]) -> String {
             policies(&shown.iter().map(|(figure, ..)| *figure).collect::<Vec<_>>(), found)
         }
         "figures" => pictures.clone(),
-        "searches" => String::new(),
+        "searches" => found.searches.iter().map(searches::one).collect(),
         "spec" => escaped(&spec(manifest)),
         "manifest" => escaped(&format!("{brief:#}")),
         "reproduce" => reproduce(found),
@@ -271,203 +267,18 @@ fn series(series: &Series) -> Value {
         Look::Published | Look::Found | Look::Tried => "marks",
     };
     let list = |of: &dyn Fn(&Mark) -> Option<f64>| -> Value {
-        series.marks.iter().map(|mark| number(of(mark))).collect()
+        let half = |mark: &Mark| mark.ends.map(|(low, high)| (high - low) / 2.0);
+        series.marks.iter().map(|mark| precise(of(mark), half(mark))).collect()
     };
     let mut data = json!({
         "name": series.name, "policy": series.policy, "look": look,
-        "x": list(&|mark| Some(mark.x)), "y": list(&|mark| Some(mark.y)),
+        "x": series.marks.iter().map(|mark| number(Some(mark.x))).collect::<Vec<_>>(), "y": list(&|mark| Some(mark.y)),
     });
     if series.marks.iter().any(|mark| mark.ends.is_some()) {
         data["low"] = list(&|mark| mark.ends.map(|ends| ends.0));
         data["high"] = list(&|mark| mark.ends.map(|ends| ends.1));
     }
     data
-}
-
-/// Returns a number with at most six significant digits, or null.
-fn number(value: Option<f64>) -> Value {
-    let Some(value) = value.filter(|value| value.is_finite()) else { return Value::Null };
-    let rounded = numbers::rounded(value, 6);
-    // Without a needless `.0`.
-    if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
-        json!(rounded as i64)
-    } else {
-        json!(rounded)
-    }
-}
-
-/// Returns the table of all points.
-fn points(found: &Found) -> Option<Value> {
-    found.points.first()?;
-    let measures = &found.layout.responses;
-    let axes = found.axis_columns();
-    let rows = found.points.len();
-    // Those that have figures come first, as many as there is room for.
-    let mut order = figures::shown(found);
-    let others: Vec<usize> = (0..measures.len()).filter(|at| !order.contains(at)).collect();
-    order.extend(others);
-    let has_theory = |at: usize| {
-        found.points.iter().any(|point| point.summaries[at].is_some_and(|one| one.theory.is_some()))
-    };
-    let mut room = POINTS.saturating_sub(rows * CELL * (2 + axes.len()));
-    let mut columns = vec![
-        json!({
-            "name": "point", "kind": "number",
-            "values": found.points.iter().map(|point| point.number).collect::<Vec<_>>(),
-        }),
-        policy_column(found, found.points.iter().map(|point| point.policy.as_str())),
-    ];
-    columns.extend(axes.iter().map(|axis| {
-        axis_column(axis, found.points.iter().map(|point| point.levels.get(axis)).collect())
-    }));
-    let mut left = 0;
-    for (place, at) in order.into_iter().enumerate() {
-        let theory = has_theory(at);
-        let size = rows * (INTERVAL + if theory { CELL } else { 0 });
-        if size > room && place > 0 {
-            left += 1;
-            continue;
-        }
-        room = room.saturating_sub(size);
-        let measure = &measures[at];
-        let summaries = || found.points.iter().map(|point| point.summaries[at]);
-        let half = |(low, high): (f64, f64)| (high - low) / 2.0;
-        columns.push(json!({
-            "name": measure.column, "kind": "interval", "unit": measure.unit,
-            "about": measure.about,
-            "values": summaries().map(|one| number(one.map(|one| one.mean))).collect::<Vec<_>>(),
-            "half": summaries().map(|one| number(one.and_then(|one| one.ends).map(half)))
-                .collect::<Vec<_>>(),
-        }));
-        if theory {
-            columns.push(json!({
-                "name": format!("{} in theory", measure.column), "kind": "number",
-                "unit": measure.unit,
-                "values": summaries().map(|one| number(one.and_then(|one| one.theory)))
-                    .collect::<Vec<_>>(),
-            }));
-        }
-    }
-    let summaries = found.points.iter().flat_map(|point| point.summaries.iter().flatten());
-    let n = summaries.map(|one| one.n).max().unwrap_or_default();
-    let mut note = format!(
-        "Means of {} with {} % intervals",
-        found.layout.replications,
-        short(100.0 * found.layout.confidence)
-    );
-    if n < 2 {
-        note = "Values of single runs, which have no intervals".to_owned();
-    }
-    note += ", rounded to six digits; summary.parquet has all.";
-    if left > 0 {
-        note += &format!(" {left} more responses are there.");
-    }
-    if found.stride > 1 {
-        let all = found.manifest["counts"]["points"].as_f64().unwrap_or_default();
-        note += &format!(
-            " Of {} points every {}th is here, and the best of each policy.",
-            grouped(all),
-            found.stride
-        );
-    }
-    Some(json!({
-        "id": "points", "title": "Points", "note": note, "columns": columns,
-        "replay": found.manifest["replay"],
-    }))
-}
-
-fn policy_column<'f>(found: &Found, policies: impl Iterator<Item = &'f str>) -> Value {
-    let labels: Vec<&str> =
-        found.layout.policies.iter().map(|policy| policy.label.as_str()).collect();
-    let values = policies.map(|policy| labels.iter().position(|label| *label == policy));
-    json!({"name": "policy", "kind": "text", "values": values.collect::<Vec<_>>(), "names": labels})
-}
-
-fn axis_column(name: &str, levels: Vec<Option<&Level>>) -> Value {
-    let is_text = levels.iter().flatten().any(|level| matches!(level, Level::Text(_)));
-    if !is_text {
-        let value = |level: &Option<&Level>| match level {
-            Some(Level::Number(value)) => number(Some(*value)),
-            _ => Value::Null,
-        };
-        return json!({
-            "name": name, "kind": "number", "values": levels.iter().map(value).collect::<Vec<_>>(),
-        });
-    }
-    let mut names: Vec<String> = Vec::new();
-    let mut values = Vec::new();
-    for level in levels {
-        let Some(level) = level.map(Level::to_string) else {
-            values.push(None);
-            continue;
-        };
-        values.push(names.iter().position(|name| *name == level).or_else(|| {
-            names.push(level);
-            Some(names.len() - 1)
-        }));
-    }
-    json!({"name": name, "kind": "text", "names": names, "values": values})
-}
-
-/// Returns the table of differences from the baseline, of the responses that are shown.
-fn comparisons(found: &Found) -> Option<Value> {
-    let shown = figures::shown(found);
-    let all: Vec<_> =
-        found.comparisons.iter().filter(|one| shown.contains(&one.response)).collect();
-    let axes = found.axis_columns();
-    let most = COMPARISONS / (INTERVAL + CELL * (4 + axes.len()));
-    let rows = &all[..all.len().min(most)];
-    if rows.is_empty() {
-        return None;
-    }
-    let point = |number: u32| found.point(number);
-    let names: Vec<&str> =
-        shown.iter().map(|&at| found.layout.responses[at].column.as_str()).collect();
-    let verdicts = ["better", "worse", "undecided"];
-    let mut columns = vec![
-        json!({
-            "name": "point", "kind": "number",
-            "values": rows.iter().map(|one| one.point).collect::<Vec<_>>(),
-        }),
-        policy_column(
-            found,
-            rows.iter().map(|one| point(one.point).map_or("", |point| point.policy.as_str())),
-        ),
-    ];
-    columns.extend(axes.iter().map(|axis| {
-        let level = |number: u32| point(number).and_then(|point| point.levels.get(axis));
-        axis_column(axis, rows.iter().map(|one| level(one.point)).collect())
-    }));
-    columns.push(json!({
-        "name": "response", "kind": "text", "names": names,
-        "values": rows.iter().map(|one| shown.iter().position(|at| *at == one.response))
-            .collect::<Vec<_>>(),
-    }));
-    columns.push(json!({
-        "name": "difference", "kind": "interval", "about": "the point's value less the baseline's",
-        "values": rows.iter().map(|one| number(Some(one.difference))).collect::<Vec<_>>(),
-        "half": rows.iter().map(|one| number(one.ends.map(|(low, high)| (high - low) / 2.0)))
-            .collect::<Vec<_>>(),
-    }));
-    columns.push(json!({
-        "name": "verdict", "kind": "text", "names": verdicts,
-        "values": rows.iter().map(|one| verdicts.iter().position(|name| *name == one.verdict))
-            .collect::<Vec<_>>(),
-    }));
-    let baseline = &found.layout.baseline;
-    let at: String = baseline.at.iter().map(|(axis, level)| format!(" {axis} {level}")).collect();
-    let mut note =
-        format!("Differences from {}{at}, {}.", baseline.policy, found.layout.differences);
-    if rows.len() < all.len() {
-        note += &format!(
-            " {} more are in comparisons.parquet.",
-            grouped((all.len() - rows.len()) as f64)
-        );
-    }
-    Some(json!({
-        "id": "comparisons", "title": "Against the baseline", "note": note, "columns": columns,
-        "replay": null,
-    }))
 }
 
 fn reproduce(found: &Found) -> String {
@@ -480,7 +291,8 @@ fn reproduce(found: &Found) -> String {
     format!(
         "<p>All of it: {}. Seed {}, {}, balancelab {}, commit {}.</p>\n\
          <p>One replication of one point alone: {} with <code>--point P --replication R</code>; the \
-         table of points has the line of each. Its numbers are those of its row, on any machine.</p>\n",
+         table of points has the line of each. Its numbers are those of its row, on any machine, and one \
+         that failed fails again.</p>\n",
         command("run"),
         manifest["seed"],
         text("generator"),

@@ -1,6 +1,7 @@
 //! What a run came to, in sentences.
 
-use super::figures::{best, scenario as scenario_of, shown};
+use super::figures::{baseline, best, brief, scenario as scenario_of, shown};
+use super::names::{isolated, with_levels};
 use super::numbers::{grouped, plus_minus, rounded, short};
 use crate::design::Level;
 use crate::frame::{Direction, Found, FoundPoint, Summary};
@@ -27,6 +28,13 @@ pub fn verdict(found: &Found) -> Vec<Sentence> {
     }
     let responses =
         shown(found).into_iter().filter(|&at| found.layout.responses[at].good.is_some());
+    let selected = &found.manifest["selected"];
+    if let Some(verdict) = selected["verdict"].as_str() {
+        sentences.push(Sentence { text: format!("Selected: {verdict}."), good: None });
+    }
+    // What was selected by it is said.
+    let column = |&at: &usize| found.layout.responses[at].column.as_str();
+    let responses = responses.filter(|at| selected["response"] != *column(at));
     for response in responses.take(RESPONSES) {
         sentences.extend(winners(found, response));
     }
@@ -55,7 +63,7 @@ fn winners(found: &Found, response: usize) -> Vec<Sentence> {
         .take(SCENARIOS)
         .filter_map(|candidates| winner(found, response, good, candidates))
         .collect();
-    if all > SCENARIOS {
+    if all > SCENARIOS && !sentences.is_empty() {
         let text =
             format!("{}: {} more scenarios are in the tables.", measure.column, all - SCENARIOS);
         sentences.push(Sentence { text, good: None });
@@ -71,9 +79,10 @@ fn winner(
 ) -> Option<Sentence> {
     let column = &found.layout.responses[response].column;
     let of = |point: &FoundPoint| point.summaries[response];
-    let rank = |point: &&&FoundPoint| {
-        let mean = of(point).map_or(f64::NAN, |summary| summary.mean);
-        if good == Direction::Less { mean } else { -mean }
+    let standing = |point: &FoundPoint| found.standing(point, response).unwrap_or(f64::NAN);
+    let rank = |point: &&&FoundPoint| match good {
+        Direction::Less => standing(point),
+        Direction::More => -standing(point),
     };
     let first = *candidates.iter().min_by(|a, b| rank(a).total_cmp(&rank(b)))?;
     let summary = of(first)?;
@@ -86,8 +95,7 @@ fn winner(
         return None;
     }
     let is_same = |point: &&&FoundPoint| {
-        of(point)
-            .is_some_and(|other| (other.mean - summary.mean).abs() <= 1e-12 * summary.mean.abs())
+        (standing(point) - standing(first)).abs() <= 1e-12 * summary.mean.abs()
     };
     let same: Vec<u32> = all.iter().filter(is_same).map(|point| point.number).collect();
     if same.len() == all.len() {
@@ -95,10 +103,17 @@ fn winner(
         return None;
     }
     let mut name = point_name(found, first);
-    if same.len() > 1 {
-        name += &format!(" (and {} more points with the same value)", same.len() - 1);
-    }
+    name += &match same.len() - 1 {
+        0 => String::new(),
+        // Of those that are left out, nobody knows how many.
+        _ if found.stride > 1 => " (and more points with the same value)".to_owned(),
+        1 => " (and one more point with the same value)".to_owned(),
+        more => format!(" (and {} more points with the same value)", grouped(more as f64)),
+    };
     let mut text = format!("{at}{name} has the {most} {column}, {}", value(&summary));
+    if found.is_uneven(first.scenario, response) {
+        text += ", judged by the replications that points share";
+    }
     let may_be_best = |point: &FoundPoint| found.bests.get(&(point.number, response)).copied();
     let equal =
         |point: &&&FoundPoint| may_be_best(point) == Some(true) && !same.contains(&point.number);
@@ -122,21 +137,16 @@ fn winner(
     text.push('.');
     let compared = found.compared(first, response);
     if let Some(compared) = compared.filter(|one| one.difference != 0.0) {
-        let baseline = &found.layout.baseline;
-        let at = words(&baseline.at);
-        let at = if at.is_empty() { at } else { format!(" at {at}") };
+        let baseline = baseline(found);
         text += &match compared.ends {
             Some((low, high)) => format!(
-                " Its difference from {}{at} is {}: {}.",
-                baseline.policy,
+                " Its difference from {baseline} is {}: {}.",
                 plus_minus(compared.difference, (high - low) / 2.0),
                 compared.verdict
             ),
-            None => format!(
-                " Its difference from {}{at} is {}.",
-                baseline.policy,
-                short(compared.difference)
-            ),
+            None => {
+                format!(" Its difference from {baseline} is {}.", short(compared.difference))
+            }
         };
     }
     Some(Sentence { text, good: None })
@@ -150,7 +160,7 @@ fn policies(points: &[&FoundPoint]) -> String {
             policies.push(&point.policy);
         }
     }
-    let shown: Vec<&str> = policies.iter().take(5).copied().collect();
+    let shown: Vec<String> = policies.iter().take(5).map(|policy| isolated(policy)).collect();
     let more = if policies.len() > 5 { ", …" } else { "" };
     shown.join(", ") + more
 }
@@ -167,14 +177,16 @@ pub fn point_name(found: &Found, point: &FoundPoint) -> String {
             Level::Number(number) => short(*number),
             Level::Text(text) => text.clone(),
         };
-        Some(format!(" {} {level}", axis.column))
+        Some((axis.column.clone(), level))
     });
-    point.policy.clone() + &levels.collect::<String>()
+    with_levels(&point.policy, levels)
 }
 
 fn words(levels: &[(String, String)]) -> String {
-    let words: Vec<String> = levels.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
-    words.join(", ")
+    let words = levels
+        .iter()
+        .map(|(axis, level)| format!("{} {}", isolated(axis), isolated(&brief(level))));
+    words.collect::<Vec<String>>().join(", ")
 }
 
 /// Returns a mean with its interval.
@@ -189,8 +201,8 @@ fn search(search: &serde_json::Value) -> Sentence {
     let text = |name: &str| search[name].as_str().unwrap_or_default();
     let place = super::figures::scenario_words(search);
     let Some(values) = search["found"].as_object() else {
-        let text =
-            format!("The search {}{place} found nothing: {}.", text("search"), text("error"));
+        let label = isolated(text("search"));
+        let text = format!("The search {label}{place} found nothing: {}.", text("error"));
         return Sentence { text, good: Some(false) };
     };
     let values: Vec<String> = values
@@ -212,11 +224,11 @@ fn search(search: &serde_json::Value) -> Sentence {
     };
     let policy = match text("policy") {
         policy if policy == text("search") => String::new(),
-        policy => format!(" of {policy}"),
+        policy => format!(" of {}", isolated(policy)),
     };
     let mut said = format!(
         "The search {}{policy}{place} found {} in {} replications; confirmed {}: {confirmed}",
-        text("search"),
+        isolated(text("search")),
         values.join(", "),
         grouped(search["spent"].as_f64().unwrap_or_default()),
         text("response"),
@@ -229,6 +241,13 @@ fn search(search: &serde_json::Value) -> Sentence {
             end("ci_low"),
             end("ci_high")
         );
+        if let Some(delta) = search["grid"]["delta"].as_f64() {
+            said += match search["grid"]["at_noise_floor"].as_bool() {
+                Some(true) => ", at the noise floor of ±",
+                _ => ", not known to be within ±",
+            };
+            said += &short(delta);
+        }
     }
     Sentence { text: said + ".", good: None }
 }
@@ -247,21 +266,26 @@ fn claims(found: &Found) -> Option<Sentence> {
         .filter(|claim| claim.verdict != "pass" && claim.simulated.is_some())
         .map(|claim| {
             let at = if claim.at.is_empty() { String::new() } else { format!(" at {}", claim.at) };
-            format!("{} of {}{at}", claim.response, claim.policy)
+            format!("{} of {}{}", claim.response, isolated(&claim.policy), isolated(&at))
         })
         .collect();
     let unknown = found.claims.iter().filter(|claim| claim.simulated.is_none()).count();
-    let text = match (all, failed.len()) {
-        (0, _) => return None,
-        (_, 0) if unknown > 0 => {
-            format!("{unknown} of {all} published figures can't be judged: they weren't simulated.")
+    let mut text = match (all, failed.len(), all - unknown) {
+        (0, ..) => return None,
+        (.., 0) => "No published figure can be judged".to_owned(),
+        (1, 0, _) => "The published figure agrees with the simulation".to_owned(),
+        (2, 0, 2) => "Both published figures agree with the simulation".to_owned(),
+        (_, 0, judged) if judged == all => {
+            format!("All {all} published figures agree with the simulation")
         }
-        (1, 0) => "The published figure agrees with the simulation.".to_owned(),
-        (_, 0) => format!("All {all} published figures agree with the simulation."),
-        (_, count) => format!(
-            "The simulation doesn't agree with {count} of {all} published figures: {}.",
+        (_, 0, judged) => format!("{judged} of {all} published figures agree with the simulation"),
+        (_, count, _) => format!(
+            "The simulation doesn't agree with {count} of {all} published figures: {}",
             failed.join("; ")
         ),
     };
-    Some(Sentence { text, good: Some(failed.is_empty() && unknown == 0) })
+    if unknown > 0 {
+        text += &format!("; for {unknown} of {all} there is no simulated value");
+    }
+    Some(Sentence { text: text + ".", good: Some(failed.is_empty() && unknown == 0) })
 }

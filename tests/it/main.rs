@@ -29,5 +29,6 @@ mod theory;
 mod theory_column;
 mod transients;
 mod unfinished;
+mod verdicts;
 mod verify;
 mod warmup;

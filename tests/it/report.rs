@@ -36,12 +36,12 @@ optimize:
   confirm: {replications: 50}
 ";
 
-fn page(place: &Place, folder: &str) -> String {
+pub fn page(place: &Place, folder: &str) -> String {
     String::from_utf8(place.bytes(&format!("{folder}/report.html"))).unwrap()
 }
 
 /// Returns the data of a page.
-fn data(page: &str) -> Value {
+pub fn data(page: &str) -> Value {
     let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
 }
@@ -129,7 +129,8 @@ fn a_run_has_figures_of_what_it_swept() {
     assert_eq!(errors["y"]["name"], "errors_pct");
     let marks = |name: &str| {
         let series = errors["series"].as_array().unwrap();
-        series.iter().find(|series| series["name"] == name).unwrap().clone()
+        let is_it = |one: &&Value| one["name"].as_str().unwrap().starts_with(name);
+        series.iter().find(is_it).unwrap().clone()
     };
     assert_eq!(
         (&marks("published")["x"][0], &marks("published")["y"][0]),
@@ -389,7 +390,8 @@ fn marks_stand_in_the_figure_of_their_scenario() {
         }
         let series = figure["series"].as_array().unwrap();
         let marks = |name: &str| -> Vec<f64> {
-            let one = series.iter().find(|series| series["name"] == name);
+            let is_it = |one: &&Value| one["name"].as_str().unwrap().starts_with(name);
+            let one = series.iter().find(is_it);
             let x = one.map(|one| one["x"].as_array().unwrap().clone()).unwrap_or_default();
             x.iter().map(|x| x.as_f64().unwrap()).collect()
         };

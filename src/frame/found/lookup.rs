@@ -1,6 +1,6 @@
 //! Where things are among what was read of a run, without a search for each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Compared, Found, FoundPoint};
 use crate::frame::PolicyColumns;
@@ -11,6 +11,8 @@ pub(super) struct Lookup {
     scenarios: usize,
     /// Position of a point's comparison in a response.
     compared: HashMap<(u32, usize), usize>,
+    /// Scenarios and responses of which some points have more values than others.
+    uneven: HashSet<(usize, usize)>,
 }
 
 impl Found {
@@ -31,7 +33,36 @@ impl Found {
         }
         let comparisons = self.comparisons.iter().enumerate();
         let compared = comparisons.map(|(at, one)| ((one.point, one.response), at)).collect();
-        self.lookup = Lookup { scenarios: known.len(), compared };
+        self.lookup = Lookup { scenarios: known.len(), compared, uneven: HashSet::new() };
+        // Points come scenario by scenario.
+        for points in self.points.chunk_by(|a, b| a.scenario == b.scenario) {
+            for response in 0..self.layout.responses.len() {
+                let known = points.iter().filter(|point| point.summaries[response].is_some());
+                let apart = known.clone().filter(|point| self.compared(point, response).is_none());
+                let mut counts = known.filter_map(|point| Some(point.summaries[response]?.n));
+                let first = counts.next();
+                // The one without a comparison is the baseline.
+                if counts.any(|count| Some(count) != first) && apart.count() <= 1 {
+                    self.lookup.uneven.insert((points[0].scenario, response));
+                }
+            }
+        }
+    }
+
+    /// Returns whether the points of a scenario are ranked by their differences from the baseline: some
+    /// have more values than others, and means of more of them may differ by that alone.
+    pub fn is_uneven(&self, scenario: usize, response: usize) -> bool {
+        self.lookup.uneven.contains(&(scenario, response))
+    }
+
+    /// Returns what a point is ranked by among those of its scenario: its mean, or its difference from
+    /// the baseline on the replications that both have.
+    pub fn standing(&self, point: &FoundPoint, response: usize) -> Option<f64> {
+        let mean = point.summaries[response]?.mean;
+        match self.is_uneven(point.scenario, response) {
+            true => Some(self.compared(point, response).map_or(0.0, |one| one.difference)),
+            false => Some(mean),
+        }
     }
 
     /// Returns the number of scenarios that have points.

@@ -2,9 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{At, CONTROLS, LINES, PER_KIND, levels, mark, named, number, position, scenario, some};
+use super::{
+    At, CONTROLS, LINES, PER_KIND, levels, mark, named, number, position, scenario, scenario_words,
+    some,
+};
 use crate::frame::{Direction, Found, FoundPoint};
 use crate::report::figure::{Body, Curves, Figure, Look, Mark, Scale, Series, titled};
+use crate::report::names::isolated;
 use crate::report::numbers::short;
 
 /// Parts of an axis in each of which a line has at most two marks: more would be smaller than a pixel.
@@ -230,21 +234,25 @@ fn drawn(
     if series.iter().all(|series| series.marks.len() < 2) {
         return None;
     }
+    let facet = facet();
+    let searched = confirmed(found, response, along, &facet, &series);
     for (name, point) in some(controls, CONTROLS) {
         let Some(summary) = &point.summaries[response] else { continue };
-        let ends = [from, to].map(|x| mark(x, summary));
-        series.push(Series {
-            name,
-            policy: position(found, &point.policy),
-            look: Look::Control,
-            colour: None,
-            marks: ends.to_vec(),
+        let policy = position(found, &point.policy);
+        let level = |name, look, mark: &dyn Fn(f64) -> Mark| {
+            let marks = [from, to].map(mark).to_vec();
+            Series { name, policy, look, colour: None, marks }
+        };
+        let theory = summary.theory.map(|y| {
+            let name = format!("{name}, theory");
+            level(name, Look::Theory, &|x| Mark { x, y, ends: None })
         });
+        series.push(level(name, Look::Control, &|x| mark(x, summary)));
+        series.extend(theory);
     }
-    let facet = facet();
     series.extend(published(found, response, along, numbers));
-    series.extend(confirmed(found, response, along, &facet, (from, to)));
-    let y = {
+    series.extend(searched);
+    let (y, fit) = {
         // Theory and intervals may be far off; what was simulated has to be seen.
         let solid = series.iter().filter(|series| series.look != Look::Theory);
         let values = solid.flat_map(|series| &series.marks).map(|mark| mark.y);
@@ -252,8 +260,8 @@ fn drawn(
         let mut y = Scale::over(&measure.column, &measure.unit, log, values);
         let solid = series.iter().filter(|series| series.look != Look::Theory);
         let ends = solid.flat_map(|series| &series.marks).filter_map(|mark| mark.ends);
-        y.stretch(ends.flat_map(|(low, high)| [low, high]));
-        y
+        let fit = y.stretch(ends);
+        (y, fit)
     };
     let place = match facet.is_empty() {
         true => String::new(),
@@ -262,7 +270,8 @@ fn drawn(
     let (kind, scale) = if along.log { ("-log", ", logarithmic") } else { ("", "") };
     let mut note = format!("{}: {}.", measure.column, measure.about);
     if series.iter().flat_map(|series| &series.marks).any(|mark| mark.ends.is_some()) {
-        note += &format!(" Bands are {} intervals.", percent(found));
+        let cut = if fit { "" } else { ", cut where they leave the figure" };
+        note += &format!(" Bands are {} intervals{cut}.", percent(found));
     }
     if lines > shown {
         note += &format!(" {shown} of {lines} lines are shown.");
@@ -305,39 +314,64 @@ fn published(
     (!series.marks.is_empty()).then_some(series)
 }
 
-/// Returns what searches over the axis found, and how good it is.
+/// Returns what searches over the axis found for the policies of some lines, and how good it is.
 fn confirmed(
     found: &Found,
     response: usize,
     along: &Along,
     facet: &[(String, String)],
-    (from, to): (f64, f64),
-) -> Option<Series> {
+    lines: &[Series],
+) -> Vec<Series> {
     let column = &found.layout.responses[response].column;
-    let marks = found.searches.iter().filter(|search| search["response"] == *column.as_str());
-    let marks = marks.filter_map(|search| {
+    let xs = || lines.iter().flat_map(|line| &line.marks).map(|mark| mark.x);
+    let range = xs().fold(f64::INFINITY, f64::min)..=xs().fold(f64::NEG_INFINITY, f64::max);
+    let searches = found.searches.iter().filter(|search| search["response"] == *column.as_str());
+    let series = searches.filter_map(|search| {
         let values = search["found"].as_object()?;
         let (name, value) = values.iter().next().filter(|_| values.len() == 1)?;
-        let x = value["value"].as_f64().filter(|x| (from..=to).contains(x))?;
+        let x = value["value"].as_f64().filter(|x| range.contains(x))?;
         // Of another scenario than the figure's, or of the one that is along the axis.
         let is_elsewhere = facet.iter().any(|(axis, level)| {
             let own = &search["scenario"][axis.as_str()];
             own.as_str().map(str::to_owned).or(own.as_f64().map(|own| own.to_string()))
                 != Some(level.clone())
         });
-        if is_elsewhere {
+        let policy = search["policy"].as_str().and_then(|policy| position(found, policy))?;
+        let mut own = lines.iter().filter_map(|line| line.policy);
+        let is_its = own.any(|own| own == policy || is_same(found, (own, policy), along));
+        if is_elsewhere || !is_its || !is_parameter(name, &along.column) {
             return None;
         }
         let confirmed = &search["confirmed"];
         let end = |name: &str| confirmed[name].as_f64();
-        let y = end("mean")?;
-        let ends = end("ci_low").zip(end("ci_high"));
-        is_parameter(name, &along.column).then_some(Mark { x, y, ends })
+        let mark = Mark { x, y: end("mean")?, ends: end("ci_low").zip(end("ci_high")) };
+        let label = isolated(search["search"].as_str().unwrap_or_default());
+        Some(Series {
+            name: format!("found by the search {label}{}", scenario_words(search)),
+            policy: Some(policy),
+            look: Look::Found,
+            colour: None,
+            marks: vec![mark],
+        })
     });
-    let marks: Vec<Mark> = marks.collect();
-    let name = "found by the search".to_owned();
-    let series = Series { name, policy: None, look: Look::Found, colour: None, marks };
-    (!series.marks.is_empty()).then_some(series)
+    series.collect()
+}
+
+/// Whether two policies are one, swept over different values: where they have points of one scenario
+/// at one value, all that came of them is equal, as it is on the same traffic.
+fn is_same(found: &Found, (one, other): (usize, usize), along: &Along) -> bool {
+    let label = |policy: usize| &found.layout.policies[policy].label;
+    let of =
+        |policy: usize| found.points.iter().filter(move |point| point.policy == *label(policy));
+    let place = |point: &FoundPoint| {
+        let x = point.levels.get(&along.column).and_then(number)?;
+        Some((point.scenario, x.to_bits()))
+    };
+    let known: HashMap<_, _> = of(one).filter_map(|point| Some((place(point)?, point))).collect();
+    let mut pairs = of(other).filter_map(|point| Some((point, *known.get(&place(point)?)?)));
+    pairs.next().is_some_and(|first| {
+        std::iter::once(first).chain(pairs).all(|(a, b)| a.summaries == b.summaries)
+    })
 }
 
 /// Whether a searched parameter, which is a path, is the field behind an axis.

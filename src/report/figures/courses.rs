@@ -9,6 +9,7 @@ use super::along::{colours, is_wide};
 use super::{PER_KIND, levels, named, position, scenario, some};
 use crate::frame::{Found, FoundPoint, Members};
 use crate::report::figure::{Body, Curves, Figure, Look, Mark, Scale, Series};
+use crate::report::names::{isolated, with_levels};
 use crate::report::numbers::short;
 
 /// The least share that is shown of a tail.
@@ -19,6 +20,7 @@ pub(super) fn searches(found: &Found) -> Vec<Figure> {
     let mut figures = Vec::new();
     for search in found.searches.iter().filter(|search| search["found"].is_object()) {
         let label = search["search"].as_str().unwrap_or_default();
+        let of = isolated(label);
         let number = search["scenario_number"].as_u64().unwrap_or_default();
         let evaluations: Vec<_> = found
             .trace
@@ -36,12 +38,12 @@ pub(super) fn searches(found: &Found) -> Vec<Figure> {
             .collect();
         let place = scenario_words(search);
         for (parameter, value) in search["found"].as_object().into_iter().flatten() {
-            let of = |at: &dyn Fn(usize) -> Option<f64>| -> Vec<Mark> {
+            let along = |at: &dyn Fn(usize) -> Option<f64>| -> Vec<Mark> {
                 let marks = spent.iter().enumerate();
                 marks.filter_map(|(i, &x)| Some(Mark { x, y: at(i)?, ends: None })).collect()
             };
-            let tried = of(&|i| evaluations[i].at.get(parameter).copied());
-            let estimate = of(&|i| evaluations[i].estimate.get(parameter).copied());
+            let tried = along(&|i| evaluations[i].at.get(parameter).copied());
+            let estimate = along(&|i| evaluations[i].estimate.get(parameter).copied());
             let ends = [spent.first(), spent.last()].map(|x| x.copied().unwrap_or_default());
             let best = value["value"].as_f64().unwrap_or(f64::NAN);
             let last = ends.map(|x| Mark { x, y: best, ends: None }).to_vec();
@@ -59,14 +61,14 @@ pub(super) fn searches(found: &Found) -> Vec<Figure> {
                 series(&format!("found {}", short(best)), Look::Control, None, last),
             ];
             let shown = all.into_iter().filter(|series| !series.marks.is_empty());
-            let title = format!("the search {label}: {parameter} as replications are spent{place}");
+            let title = format!("the search {of}: {parameter} as replications are spent{place}");
             let name = format!("search-{label}-{parameter}-{number}");
             let wide = is_wide(evaluations.iter().filter_map(|one| one.at.get(parameter).copied()));
             figures.extend(along_search(name, title, (parameter, wide), shown.collect()));
         }
-        let gains = |of: fn((f64, f64)) -> f64| -> Vec<Mark> {
+        let gains = |one: fn((f64, f64)) -> f64| -> Vec<Mark> {
             let marks = evaluations.iter().zip(&spent);
-            marks.filter_map(|(one, &x)| Some(Mark { x, y: of(one.gains?), ends: None })).collect()
+            marks.filter_map(|(at, &x)| Some(Mark { x, y: one(at.gains?), ends: None })).collect()
         };
         let series = |name: &str, colour, marks| Series {
             name: name.to_owned(),
@@ -79,7 +81,7 @@ pub(super) fn searches(found: &Found) -> Vec<Figure> {
             series("step a", 0, gains(|(a, _)| a)),
             series("distance c", 1, gains(|(_, c)| c)),
         ];
-        let title = format!("the search {label}: its gains{place}");
+        let title = format!("the search {of}: its gains{place}");
         let name = format!("search-{label}-gains-{number}");
         figures.extend(along_search(name, title, ("gain", true), both));
     }
@@ -104,11 +106,11 @@ fn along_search(
 /// Returns the scenario of a search, as the end of a name.
 pub fn scenario_words(search: &Value) -> String {
     let levels = search["scenario"].as_object().into_iter().flatten();
-    let words = levels.map(|(axis, level)| match level.as_f64() {
-        Some(number) => format!(" {axis} {}", short(number)),
-        None => format!(" {axis} {}", level.as_str().unwrap_or_default()),
+    let levels = levels.map(|(axis, level)| match level.as_f64() {
+        Some(number) => (axis.clone(), short(number)),
+        None => (axis.clone(), level.as_str().unwrap_or_default().to_owned()),
     });
-    let words: String = words.collect();
+    let words = with_levels("", levels);
     if words.is_empty() { words } else { format!(" at{words}") }
 }
 

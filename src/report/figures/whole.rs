@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::along::response_title;
-use super::{At, PER_KIND, levels, mark, named, number, scenario, some};
+use super::{At, PER_KIND, baseline, levels, mark, named, number, scenario, some};
 use crate::frame::{Compared, Direction, Found, FoundPoint, Members};
 use crate::report::figure::{Bars, Body, Difference, Figure, Forest, Heat, Mark, titled};
 
@@ -22,7 +22,7 @@ pub fn best(found: &Found, response: usize) -> Vec<&FoundPoint> {
     let good = found.layout.responses[response].good;
     let mut chosen: Vec<(usize, &str, Option<&FoundPoint>)> = Vec::new();
     for point in &found.points {
-        let Some(summary) = &point.summaries[response] else { continue };
+        let Some(standing) = found.standing(point, response) else { continue };
         let group = (point.scenario, point.policy.as_str());
         // Points come scenario by scenario and policy by policy.
         let known = chosen.last_mut().filter(|(scenario, policy, _)| (*scenario, *policy) == group);
@@ -30,9 +30,9 @@ pub fn best(found: &Found, response: usize) -> Vec<&FoundPoint> {
             chosen.push((group.0, group.1, Some(point)));
             continue;
         };
-        let than = known.and_then(|known| known.summaries[response]).map(|known| known.mean);
+        let than = known.and_then(|known| found.standing(known, response));
         match (good, than) {
-            (Some(good), Some(than)) if good.is_better(summary.mean, than) => *known = Some(point),
+            (Some(good), Some(than)) if good.is_better(standing, than) => *known = Some(point),
             (None, _) => *known = None,
             _ => {}
         }
@@ -45,12 +45,10 @@ pub(super) fn forest(found: &Found, response: usize) -> Option<Figure> {
     let measure = &found.layout.responses[response];
     let scenarios = found.scenarios();
     let row = |point: &FoundPoint, compared: &Compared| {
-        let mut name = named(&point.policy, &levels(found, point, false));
-        if scenarios > 1 {
-            name = named(&name, &scenario(found, point));
-        }
+        let place = if scenarios > 1 { scenario(found, point) } else { Vec::new() };
         Difference {
-            name,
+            name: named(&point.policy, &levels(found, point, false)),
+            place: named("", &place).trim_start().to_owned(),
             difference: compared.difference,
             ends: compared.ends,
             better: match compared.verdict.as_str() {
@@ -68,7 +66,7 @@ pub(super) fn forest(found: &Found, response: usize) -> Option<Figure> {
         return None;
     }
     let rows = some(&all, ROWS);
-    let baseline = named(&found.layout.baseline.policy, &found.layout.baseline.at);
+    let baseline = baseline(found);
     let good = match measure.good {
         Some(Direction::Less) => "; less is better",
         Some(Direction::More) => "; more is better",

@@ -3,6 +3,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const hiddenPolicies = new Set();
 const PAGE_ROWS = 200;
+// What a line of a landscape page holds in letters of some 6 points.
+const PRINTED_EMS = 125;
 
 // ---- Helpers. Names come from users' files: they only ever become text nodes and properties.
 
@@ -18,17 +20,23 @@ function svgElement(tag, attributes = {}) {
   return made;
 }
 
-// Six significant digits at most; whole numbers (points, counts) stay exact.
-function number(value) {
+// Six significant digits at most, more where those of the half-width need them; whole numbers (points,
+// counts) stay exact.
+function number(value, half = 0) {
   if (value === null) return "";
-  return String(Number.isInteger(value) ? value : Number(value.toPrecision(6)));
+  const needed = half > 0 ? Math.ceil(Math.log10(Math.abs(value) / half)) + 2 : 0;
+  return String(Number.isInteger(value) ? value : Number(value.toPrecision(Math.min(Math.max(needed, 6), 15))));
 }
 
-// Two digits of the half-width, and as many decimals of the value.
+// Two digits of the half-width, and as many decimals of the value. A number has 15 digits: what is less than
+// the last of them is none.
 function interval(value, half) {
   if (value === null || half === null || half <= 0) return number(value);
-  const decimals = Math.min(Math.max(1 - Math.floor(Math.log10(half)), 0), 20);
-  return `${value.toFixed(decimals)} ±\u00a0${half.toFixed(decimals)}`;
+  const last = value === 0 ? 20 : 14 - Math.floor(Math.log10(Math.abs(value)));
+  if (Math.log10(half) < -last) return number(value);
+  const decimals = Math.min(Math.max(1 - Math.floor(Math.log10(half)), 0), Math.max(last, 0), 20);
+  const text = value.toFixed(decimals);
+  return `${Number(text) === 0 ? text.replace("-", "") : text} ±\u00a0${half.toFixed(decimals)}`;
 }
 
 const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
@@ -90,9 +98,10 @@ function scale(axis, start, end) {
 }
 
 function describe({ x, y }, series, index) {
-  const low = series.low?.[index] ?? null;
-  const range = low === null ? "" : ` (${number(low)} to ${number(series.high[index])})`;
-  const value = `${y.name} ${number(series.y[index])}${range} ${y.unit}`;
+  const [low, high] = [series.low?.[index] ?? null, series.high?.[index] ?? null];
+  const half = (high - low) / 2;
+  const range = low === null ? "" : ` (${number(low, half)} to ${number(high, half)})`;
+  const value = `${y.name} ${number(series.y[index], half)}${range} ${y.unit}`;
   return series.look === "control" ? value : `${x.name} = ${number(series.x[index])} ${x.unit}\n${value}`;
 }
 
@@ -115,6 +124,16 @@ function readableTracks(figure) {
 function indexOfNearest(points, distance) {
   const distances = points.map(distance);
   return distances.indexOf(Math.min(...distances));
+}
+
+// Of the nearest row of marks above or below, the one nearest in x; the same mark where there is no such row.
+function nextAcross(points, index, across) {
+  const from = points[index];
+  const beyond = points.map(({ y }) => across * (y - from.y)).map((way) => (way > 0 ? way : Infinity));
+  const next = Math.min(...beyond);
+  if (next === Infinity) return index;
+  return indexOfNearest(points, (point) =>
+    (across * (point.y - from.y) === next ? Math.abs(point.x - from.x) : Infinity));
 }
 
 class Reader {
@@ -161,7 +180,8 @@ class Reader {
     event.preventDefault();
     const { track, index } = this.place ?? {};
     if (track === undefined) this.step(tracks.find(({ level }) => !level) ?? tracks[0], 0);
-    else if (across === undefined || this.figure.marks) this.step(track, index + (sideways ?? across));
+    else if (across === undefined) this.step(track, index + sideways);
+    else if (this.figure.marks) this.step(track, nextAcross(track.points, index, across));
     else {
       const next = tracks.at((tracks.indexOf(track) + across) % tracks.length);
       this.step(next, indexOfNearest(next.points, (point) => Math.abs(point.x - this.place.x)));
@@ -336,6 +356,7 @@ class Table {
     this.menus = columns.map(columnMenu).filter(Boolean);
     this.message = element("p", { className: "message", id: `${id}-message`, role: "status" });
     this.count = element("p", { className: "count", role: "status", tabIndex: -1 });
+    this.unprinted = element("p", { className: "unprinted note" });
     this.heads = columns.map((column) => this.head(column));
     this.body = element("tbody");
     this.more = element("button", { type: "button", className: "more", onclick: () => this.showMore() });
@@ -377,7 +398,7 @@ class Table {
     const section = element("div", { className: "table", id: `table-${this.id}` }, element("h3", {}, this.title));
     if (this.note) section.append(element("p", { className: "note" }, this.note));
     const summary = element("div", { className: "summary" }, this.count, save);
-    section.append(filters, this.message, summary, box, this.more);
+    section.append(filters, this.message, summary, box, this.unprinted, this.more);
     this.refresh();
     return section;
   }
@@ -422,15 +443,28 @@ class Table {
     const left = this.rows.length - this.body.rows.length;
     this.more.hidden = left === 0;
     this.more.textContent = `Show ${Math.min(left, PAGE_ROWS)} more`;
-    this.body.parentElement.style.setProperty("--ems", this.leastWidth());
+    this.fitToPaper(left);
   }
 
-  // In ems, for the print style to fit the font to the page; text may break, the parts of a number may not.
-  leastWidth() {
+  // For the print style: how wide the columns are in ems, to fit the font to the page, and which have no room
+  // there in letters that can be read. Text may break, the parts of a number may not.
+  fitToPaper(left) {
     const rows = [...this.body.rows];
     const longest = (text) => Math.min(Math.max(...text.split(" ").map((part) => part.length)), 16);
-    return this.columns.reduce((sum, _, index) =>
-      sum + 1 + 0.65 * Math.max(6, ...rows.map(({ cells }) => longest(cells[index].textContent))), 0);
+    let [ems, fitting] = [0, 0];
+    for (const index of this.columns.keys()) {
+      const width = 1 + 0.65 * Math.max(6, ...rows.map(({ cells }) => longest(cells[index].textContent)));
+      if (ems + width > PRINTED_EMS) break;
+      ems += width;
+      fitting += 1;
+    }
+    for (const { cells } of [this.heads[0].parentElement, ...rows]) {
+      [...cells].forEach((cell, index) => cell.classList.toggle("beyond", index >= fitting));
+    }
+    this.body.parentElement.style.setProperty("--ems", ems);
+    const unprinted = [[left, "rows"], [this.columns.length - fitting, "columns"]].filter(([count]) => count > 0);
+    this.unprinted.textContent = unprinted.length === 0 ? ""
+      : `Not printed: ${unprinted.map(([count, what]) => `${grouped(count)} ${what}`).join(", ")}.`;
   }
 
   showMore() {

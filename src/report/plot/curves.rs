@@ -53,7 +53,7 @@ fn is_named(series: &Series) -> bool {
 fn colour(series: &Series) -> RGBColor {
     match (series.look, series.colour) {
         (_, Some(position)) => PALETTE[position % PALETTE.len()],
-        (Look::Control, None) => GREY,
+        (Look::Control | Look::Theory, None) => GREY,
         (_, None) => INK,
     }
 }
@@ -89,10 +89,15 @@ fn names(body: &Curves, frame: [i32; 4]) -> Vec<Name> {
     names
 }
 
+/// Writes the name of a series beside the figure. Dots lead to it, since a line would look like values.
 fn label(area: &Area, series: &Series, name: &Name, [_, _, right, _]: [i32; 4]) -> Drawing {
     let style = line(colour(series), 1.25);
-    let (start, bend, end) = (name.end, right + 4 * PIXEL, right + 12 * PIXEL);
-    area.draw(&PathElement::new([start, (bend, start.1), (end, name.at)], style))?;
+    let (from, y) = name.end;
+    for x in (from + 6 * PIXEL..right).step_by(5 * PIXEL as usize) {
+        area.draw(&Circle::new((x, y), 2, GREY.filled()))?;
+    }
+    let (bend, end) = (right + 4 * PIXEL, right + 12 * PIXEL);
+    area.draw(&PathElement::new([(right, y), (bend, y), (end, name.at)], style))?;
     let words = fitted(&series.name, NAMES);
     let style = text(INK, HPos::Left, VPos::Center);
     area.draw(&Text::new(words, (end + 4 * PIXEL, name.at), style))
@@ -260,6 +265,37 @@ mod tests {
         assert_eq!(path(&[-1.0, 2.0]), [[(33, 100), (67, 0)]]);
         assert_eq!(path(&[0.5, 1.5, 0.5]), [[(0, 50), (25, 0)], [(75, 0), (100, 50)]]);
         assert!(path(&[2.0, 3.0, 2.0]).is_empty());
+    }
+
+    /// A name is led to by dots: no line is where there are no values.
+    #[test]
+    fn lines_have_values() {
+        let scale = |name: &str| Scale::over(name, "", false, [0.0, 10.0].into_iter());
+        let mark = |x: f64| Mark { x, y: 5.0, ends: None };
+        let series = Series {
+            name: "short".to_owned(),
+            policy: None,
+            look: Look::Line,
+            colour: Some(0),
+            marks: vec![mark(0.0), mark(3.0)],
+        };
+        let body = Curves { x: scale("x"), y: scale("y"), series: vec![series] };
+        let drawn = curves(&body);
+        let file = drawn.file("");
+        let (_, own) = file.split_once("class=\"series\"").unwrap();
+        let end = place(&body, mark(3.0), drawn.frame).0;
+        let lines = own.lines().filter(|line| line.contains("<polyline"));
+        let mut count = 0;
+        for line in lines {
+            let (_, points) = line.split_once("points=\"").unwrap();
+            let xs = points.split(&[' ', '"'][..]).filter_map(|point| point.split_once(','));
+            let xs: Vec<i32> = xs.map(|(x, _)| x.parse().unwrap()).collect();
+            let is_beside = xs.iter().all(|&x| x >= drawn.frame[2]);
+            assert!(is_beside || xs.iter().all(|&x| x <= end), "{line}");
+            count += 1;
+        }
+        assert_eq!(count, 2);
+        assert!(own.matches("<circle").count() > 10);
     }
 
     /// Names of lines that end together stand one below the other, in the order of their ends, within

@@ -117,13 +117,16 @@ fn shades(area: &Area, [_, top, right, bottom]: [i32; 4], scale: &[String; 3]) -
 
 /// Draws differences with their intervals, a row each.
 pub(super) fn forest(body: &Forest) -> Drawn {
-    const ROW: i32 = 24;
-    let height = TOP + ROW * body.rows.len() as i32 + 56;
+    // With its scenario below its name.
+    let is_tall = body.rows.iter().any(|row| !row.place.is_empty());
+    let row_height = if is_tall { 36 } else { 24 };
+    let height = TOP + row_height * body.rows.len() as i32 + 56;
     let amount = |row: &crate::report::figure::Difference| match row.ends {
         Some((low, high)) => plus_minus(row.difference, (high - low) / 2.0),
         None => short(row.difference),
     };
-    let names = body.rows.iter().map(|row| width(&row.name)).fold(0.0, f64::max).min(NAMES);
+    let names = body.rows.iter().flat_map(|row| [width(&row.name), width(&row.place)]);
+    let names = names.fold(0.0, f64::max).min(NAMES);
     let amounts = body.rows.iter().map(|row| width(&amount(row))).fold(0.0, f64::max).min(150.0);
     let left = 20 + names.ceil() as i32;
     let frame = [left, TOP, WIDTH - 24 - amounts.ceil() as i32, height - 50];
@@ -138,20 +141,27 @@ pub(super) fn forest(body: &Forest) -> Drawn {
         x.from = -0.02 * x.to;
     }
     let at = |value: f64| left + (x.place(value) * f64::from(right - left)).round() as i32;
+    let middle = |row: usize| top + (row_height * row as i32 + row_height / 2) * PIXEL;
     let mut drawn = Drawn::new(height, frame);
     drawn.layer(None, false, |area| {
         axes(area, frame, Some(&x), None)?;
         let zero = [(at(0.0), top - 6 * PIXEL), (at(0.0), frame[3])];
         area.draw(&PathElement::new(zero, line(GREY, 1.0)))?;
         for (number, row) in body.rows.iter().enumerate() {
-            let y = top + (ROW * number as i32 + ROW / 2) * PIXEL;
+            let y = middle(number);
             let shade = match row.better {
                 Some(true) => PALETTE[0],
                 Some(false) => PALETTE[1],
                 None => GREY,
             };
-            let style = text(INK, HPos::Right, VPos::Center);
-            area.draw(&Text::new(fitted(&row.name, NAMES), (left - 8 * PIXEL, y), style))?;
+            let lines = match row.place.is_empty() {
+                true => vec![(&row.name, y, INK)],
+                false => vec![(&row.name, y - 7 * PIXEL, INK), (&row.place, y + 8 * PIXEL, GREY)],
+            };
+            for (words, y, shade) in lines {
+                let style = text(shade, HPos::Right, VPos::Center);
+                area.draw(&Text::new(fitted(words, NAMES), (left - 8 * PIXEL, y), style))?;
+            }
             if let Some((low, high)) = row.ends {
                 area.draw(&PathElement::new([(at(low), y), (at(high), y)], line(shade, 2.0)))?;
                 for end in [low, high] {
@@ -166,13 +176,14 @@ pub(super) fn forest(body: &Forest) -> Drawn {
         Ok(())
     });
     for (number, row) in body.rows.iter().enumerate() {
-        let y = top + (ROW * number as i32 + ROW / 2) * PIXEL;
+        let y = middle(number);
         let verdict = match row.better {
             Some(true) => "better",
             Some(false) => "worse",
             None => "undecided",
         };
-        let words = format!("{}: {}, {verdict}", row.name, amount(row));
+        let place = if row.place.is_empty() { "" } else { " at " };
+        let words = format!("{}{place}{}: {}, {verdict}", row.name, row.place, amount(row));
         drawn.marks.push((at(row.difference), y, words));
     }
     drawn

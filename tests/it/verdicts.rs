@@ -1,0 +1,183 @@
+//! What a report says of a run, and of files that aren't what the run wrote.
+
+use serde_json::Value;
+
+use crate::program::Place;
+use crate::report::{data, page};
+
+const MODEL: &str = "
+seed: 7
+model:
+  loss_router:
+    channels: [2, 4]
+    interarrival: {poisson: 15}
+    service: {poisson: 80}
+    horizon: 5_000
+";
+
+fn manifest(place: &Place, folder: &str) -> Value {
+    serde_json::from_slice(&place.bytes(&format!("{folder}/manifest.json"))).unwrap()
+}
+
+/// Returns a table's column.
+fn column(data: &Value, table: usize, name: &str) -> Option<Value> {
+    let columns = data["tables"][table]["columns"].as_array().unwrap();
+    columns.iter().find(|column| column["name"] == name).cloned()
+}
+
+/// Points with more replications than others aren't better or worse by that: refusals, which no policy
+/// changes, have no winner, and the others are judged by what they share.
+#[test]
+fn unequal_numbers_of_replications_make_no_winner() {
+    let place = Place::new();
+    let policies = "policies:\n  - coin: {theta: {linspace: [0.1, 0.9, 5]}}\n  - alternate\n";
+    let until = "replications: {max: 200, until: {response: errors_pct, half_width: 0.9}}\n";
+    place.write("until.yaml", &format!("name: until{MODEL}{policies}{until}"));
+    place.fine(&["until.yaml", "--quiet"]);
+    let said = place.fine(&["report", "results/until"]);
+    assert!(said.contains("judged by the replications that points share"), "{said}");
+    assert!(!said.contains("refusals_pct"), "{said}");
+    let data = data(&page(&place, "results/until"));
+    let summary = place.parquet("results/until/summary.parquet");
+    let counts: Vec<u64> =
+        summary.column("n").unwrap().u64().unwrap().iter().map(Option::unwrap).collect();
+    let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+    assert!(least < most);
+    let note = data["tables"][0]["note"].as_str().unwrap();
+    assert!(note.starts_with(&format!("Means of {least} to {most} replications")), "{note}");
+    let column = column(&data, 0, "replications").unwrap();
+    assert_eq!(column["values"].as_array().unwrap().len(), 6);
+    assert_eq!(column["values"][0], counts[0] as f64);
+}
+
+/// What a selection promises is what the report says of its response, and nothing else.
+#[test]
+fn what_was_selected_is_said() {
+    let place = Place::new();
+    let policies = "policies:\n  - coin: {theta: {linspace: [0.1, 0.4, 9]}}\n  - trigger\n";
+    let select = "replications: 400\nselect: {response: errors_pct, delta: 0.3}\n";
+    place.write("some.yaml", &format!("name: some{MODEL}{policies}{select}"));
+    for seed in ["2", "3", "7"] {
+        place.fine(&["some.yaml", "--quiet", "--fresh", "--seed", seed]);
+        let said = place.fine(&["report", "results/some"]);
+        let selected = manifest(&place, "results/some")["selected"].clone();
+        let theta = 0.1 + 0.0375 * selected["point"].as_f64().unwrap();
+        let chosen =
+            format!("Selected: coin theta {theta} has the least errors_pct, with probability 0.95");
+        assert!(said.starts_with(&chosen), "{chosen}: {said}");
+        assert_eq!(said.matches("has the least").count(), 1, "{said}");
+    }
+}
+
+/// A baseline of a swept policy has a value.
+#[test]
+fn the_baseline_is_one_point() {
+    let place = Place::new();
+    let policies = "policies:\n  - theta: {label: plain, rule: j, alpha: 0.1, max_run: {values: [1, 2, 3, 10]}}\n";
+    place.write("one.yaml", &format!("name: one{MODEL}{policies}replications: 20\n"));
+    let said = place.fine(&["one.yaml"]);
+    assert!(said.contains("against plain max_run 1, "), "{said}");
+    let said = place.fine(&["report", "results/one"]);
+    assert!(said.contains("Its difference from plain max_run 1 is "), "{said}");
+    let other = ["one.yaml", "--fresh", "--set", "baseline={policy: plain, at: {max_run: 3}}"];
+    assert!(place.fine(&other).contains("against plain max_run 3, "));
+}
+
+/// What a search found for one policy isn't on the curve of another.
+#[test]
+fn found_values_are_on_their_own_curves() {
+    let place = Place::new();
+    let policies = "policies:\n  - theta: {label: searched, rule: j, alpha: {logspace: [0.01, 1, 5]}}\n  \
+                    - theta: {label: other, rule: i, alpha: {linspace: [0, 1, 5]}}\n";
+    let search = "optimize:\n  policy: searched\n  minimize: errors_pct\n  over: {alpha: {log: [0.01, 1]}}\n  \
+                  method: random\n  budget: 40\n  confirm: {replications: 10}\n";
+    place.write("two.yaml", &format!("name: two{MODEL}{policies}replications: 5\n{search}"));
+    place.fine(&["two.yaml", "--quiet"]);
+    let page = page(&place, "results/two");
+    let mut shown = Vec::new();
+    for figure in data(&page)["figures"].as_array().unwrap() {
+        if figure["x"]["name"] == "alpha" && figure["y"]["name"] == "errors_pct" {
+            let mut series = figure["series"].as_array().unwrap().iter();
+            let found = series.any(|one| one["name"].as_str().unwrap().starts_with("found by"));
+            shown.push((figure["x"]["log"] == true, found));
+        }
+    }
+    shown.sort_unstable();
+    assert_eq!(shown, [(false, false), (true, true)]);
+    // It is told of on the page, beside the values that it was confirmed with.
+    assert!(page.contains("<h3>searched</h3>") && page.contains("<td>found: alpha "), "{page}");
+    assert!(page.contains("; confirmed in 10 that it never saw."));
+}
+
+/// Numbers of one policy are numbers, whatever another has on an axis of that name.
+#[test]
+fn numbers_beside_lists_are_numbers() {
+    let place = Place::new();
+    let policies = "policies:\n  - theta: {label: a, rule: j, alpha: 0.1, max_run: {values: [1, 2, 3]}}\n  \
+                    - theta: {label: b, rule: j, alpha: 0.1, max_run: {values: [[1, 2], [2, 1]]}}\n";
+    place.write("mixed.yaml", &format!("name: mixed{MODEL}{policies}replications: 5\n"));
+    place.fine(&["mixed.yaml", "--quiet"]);
+    assert!(place.path("results/mixed/figures/errors_pct-max_run.svg").exists());
+}
+
+/// Files that are missing, cut, or of another run are told of, and the report that was there stays.
+#[test]
+fn files_of_a_report_belong_together() {
+    let place = Place::new();
+    let policies = "policies:\n  - coin: {theta: 0.333}\n  - theta: {label: j, rule: j, alpha: {values: [0.1, 0.2]}}\n";
+    let claims = "published:\n  source: nobody\n  claims:\n    \
+                  - {policy: coin, response: errors_pct, value: 25, tolerance: 99}\n    \
+                  - {policy: coin, response: refusals_pct, value: 25, tolerance: 99}\n";
+    let search = "optimize:\n  policy: j\n  minimize: errors_pct\n  over: {alpha: {log: [0.01, 1]}}\n  \
+                  method: random\n  budget: 40\n  confirm: {replications: 10}\n";
+    place
+        .write("all.yaml", &format!("name: all{MODEL}{policies}replications: 5\n{claims}{search}"));
+    place.fine(&["all.yaml", "--quiet"]);
+    place.fine(&["all.yaml", "--quiet", "--seed", "8", "--out", "other"]);
+    let before = page(&place, "results/all");
+    let claims = String::from_utf8(place.bytes("results/all/claims.csv")).unwrap();
+    let cut: Vec<&str> = claims.lines().take(2).collect();
+    for (file, content, why) in [
+        ("claims.csv", None, "0 of the 2 claims"),
+        ("claims.csv", Some(cut.join("\n").into_bytes()), "1 of the 2 claims"),
+        ("optimum.json", None, "No such file"),
+        ("trace.parquet", None, "No such file"),
+        ("summary.parquet", Some(place.bytes("other/summary.parquet")), "of another run"),
+        ("comparisons.parquet", Some(place.bytes("other/comparisons.parquet")), "of another run"),
+        ("optimum.json", Some(place.bytes("other/optimum.json")), "of another run"),
+    ] {
+        let path = format!("results/all/{file}");
+        let good = place.bytes(&path);
+        match content {
+            Some(content) => std::fs::write(place.path(&path), content).unwrap(),
+            None => std::fs::remove_file(place.path(&path)).unwrap(),
+        }
+        let said = place.run(&["report", "results/all"]);
+        let is_told = said.err.contains(file) && said.err.contains(why);
+        assert!(said.code == Some(4) && is_told, "{file}, {why}: {}", said.err);
+        assert!(!said.err.contains("--out") && page(&place, "results/all") == before);
+        std::fs::write(place.path(&path), good).unwrap();
+    }
+    place.fine(&["report", "results/all"]);
+    assert!(page(&place, "results/all") == before);
+}
+
+/// Where there is no room for a new report the old one stays.
+#[cfg(unix)]
+#[test]
+fn a_report_that_fails_leaves_the_old_one() {
+    let place = Place::new();
+    let policies = "policies:\n  - coin: {theta: {linspace: [0, 1, 5]}}\n";
+    place.write("old.yaml", &format!("name: old{MODEL}{policies}replications: 5\n"));
+    place.fine(&["old.yaml", "--quiet"]);
+    let before = page(&place, "results/old");
+    let program = place.command(&[]).get_program().to_owned();
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -f 20; exec \"$0\" report results/old"]).arg(program);
+    let output = command.current_dir(place.path("")).output().unwrap();
+    assert!(!output.status.success());
+    assert!(page(&place, "results/old") == before);
+    assert!(place.path("results/old/figures/errors_pct-theta.svg").exists());
+    place.fine(&["report", "results/old", "--quiet"]);
+    assert!(page(&place, "results/old") == before);
+}
