@@ -25,7 +25,9 @@ mod transients;
 mod work;
 
 pub use comparisons::{Best, Comparison};
-pub use found::{Compared, Evaluation, Found, FoundClaim, FoundPoint, Instant, Summary};
+pub use found::{
+    Compared, Evaluation, Found, FoundClaim, FoundPoint, Instant, Lead, Ranking, Summary,
+};
 pub use input::read_input;
 pub use intent::Intent;
 pub use layout::{

@@ -26,6 +26,7 @@ pub use verdict::Sentence;
 pub use vocabulary::vocabulary;
 
 use self::figure::Figure;
+use self::names::with_levels;
 use self::plot::Drawn;
 use crate::claims::Judged;
 use crate::design::Level;
@@ -219,8 +220,7 @@ pub fn selection(experiment: &Experiment, rule: &Select, selected: &Selected) ->
         let cells = point_cells(experiment, point);
         let axes = experiment.design.columns().iter().zip(&cells[1..]);
         let axes = axes.filter(|(_, level)| !level.is_empty());
-        let axes: Vec<String> = axes.map(|(name, level)| format!(" {name} {level}")).collect();
-        cells[0].clone() + &axes.concat()
+        with_levels(&cells[0], axes.map(|(name, level)| (name.clone(), level.clone())))
     };
     let response = &experiment.columns[rule.column];
     let best = match rule.good {
@@ -291,10 +291,11 @@ pub fn comparisons(experiment: &Experiment, kept: &Kept) -> String {
         let judged = [judged_cell(verdict(comparison.verdict)), Cell::new(by)];
         table.add_row(row.into_iter().map(Cell::new).chain(judged));
     }
-    let mut baseline = experiment.labels[experiment.baseline.policy].clone();
-    for (axis, level) in experiment.baseline_levels() {
-        baseline += &format!(" {axis} {level}");
-    }
+    let levels = experiment.baseline_levels().into_iter().map(|(axis, level)| match level {
+        Level::Number(number) => (axis, short(number)),
+        Level::Text(text) => (axis, text),
+    });
+    let baseline = with_levels(&experiment.labels[experiment.baseline.policy], levels);
     let mut text = format!("\nagainst {baseline}, replication by replication\n{apart}");
     if !table.is_empty() {
         text += &format!("{table}\n");

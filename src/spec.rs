@@ -41,11 +41,12 @@ use catalog::{MODELS, POLICIES};
 use diagnostic::{At, Faults};
 use optimize::Trees;
 use section::Scope;
-use yaml::Node;
+use yaml::{Node, Value};
 
 use crate::design::{Axis, Design, Level, Point};
 use crate::model::{Columns, Model, System};
 use crate::policy::Policy;
+use crate::rng::content_hash;
 use crate::stats::Good;
 use crate::stats::multiple::Adjust;
 
@@ -222,6 +223,20 @@ impl Experiment {
         point.policy == self.baseline.policy && self.design.meets(&point, &self.baseline.at)
     }
 
+    /// Returns a hash of what the spec says of a policy, but for its label and the values it is swept
+    /// over; nothing for a policy of another experiment.
+    pub fn rule(&self, policy: usize) -> Option<u128> {
+        let mut node = self.policies.get(policy)?.node.clone();
+        if let Value::Map(kinds) = &mut node.value {
+            for kind in kinds {
+                if let Value::Map(fields) = &mut kind.node.value {
+                    fields.retain(|field| field.key != "label");
+                }
+            }
+        }
+        Some(content_hash(node.canonical().as_bytes()))
+    }
+
     /// Returns where the baseline stands: on the axes that the spec names, and on its policy's others
     /// where they are the same in all scenarios.
     pub fn baseline_levels(&self) -> Vec<(String, Level)> {
@@ -234,17 +249,16 @@ impl Experiment {
             .collect();
         levels.dedup();
         let own: Vec<&str> = design.own_axes(*policy).map(|(_, column)| column).collect();
-        let mut known = at.clone();
-        for (position, column) in design.columns().iter().enumerate() {
-            let is_new =
-                own.contains(&column.as_str()) && at.iter().all(|(name, _)| name != column);
-            let mut values = levels.iter().map(|levels| &levels[position]);
-            let Some(Some(first)) = values.next().filter(|_| is_new) else { continue };
-            if values.all(|value| value.as_ref() == Some(first)) {
-                known.push((column.clone(), first.clone()));
+        let level = |(position, column): (usize, &String)| {
+            if let Some((_, level)) = at.iter().find(|(name, _)| name == column) {
+                return Some((column.clone(), level.clone()));
             }
-        }
-        known
+            let mut values = levels.iter().map(|levels| &levels[position]);
+            let first = values.next().filter(|_| own.contains(&column.as_str()))?.as_ref()?;
+            let is_one = values.all(|value| value.as_ref() == Some(first));
+            is_one.then(|| (column.clone(), first.clone()))
+        };
+        design.columns().iter().enumerate().filter_map(level).collect()
     }
 
     /// Returns the number of points.

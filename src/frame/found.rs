@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use self::keeper::Keeper;
 use self::lookup::Lookup;
+pub use self::lookup::Ranking;
 use super::rows::{height, metadata, read, sceptically};
 use super::{Layout, Staging, StoreError};
 use crate::design::Level;
@@ -35,8 +36,8 @@ pub struct Found {
     pub stride: u64,
     /// Paired differences from the baseline.
     pub comparisons: Vec<Compared>,
-    /// Whether a point may be the best in a response (position), where it was compared with the best.
-    pub bests: HashMap<(u32, usize), bool>,
+    /// Where a point (number) was compared with the best in a response (position).
+    pub bests: HashMap<(u32, usize), Lead>,
     pub claims: Vec<FoundClaim>,
     /// `optimum.json`'s list of searches.
     pub searches: Vec<Value>,
@@ -81,6 +82,14 @@ pub struct Compared {
     pub ends: Option<(f64, f64)>,
     pub p: Option<f64>,
     pub verdict: String,
+}
+
+/// A row of `best.parquet`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lead {
+    /// The least of its mean gains over the others; older results don't have it.
+    pub gain: Option<f64>,
+    pub may_be_best: bool,
 }
 
 /// A row of `claims.csv`.
@@ -298,14 +307,16 @@ impl Found {
         let numbers = frame.column("point")?.u32()?;
         let responses = frame.column("response")?.str()?;
         let may_be_best = frame.column("may_be_best")?.bool()?;
-        for row in 0..frame.height() {
+        let gain = numeric(frame, "gain").unwrap_or_else(|_| vec![None; frame.height()]);
+        for (row, &gain) in gain.iter().enumerate() {
             let (Some(point), Some(name)) = (numbers.get(row), responses.get(row)) else {
                 continue;
             };
             let measures = &self.layout.responses;
             let response = measures.iter().position(|measure| measure.column == name);
             if let (Some(response), true) = (response, kept.contains_key(&point)) {
-                self.bests.insert((point, response), may_be_best.get(row).unwrap_or_default());
+                let may_be_best = may_be_best.get(row).unwrap_or_default();
+                self.bests.insert((point, response), Lead { gain, may_be_best });
             }
         }
         Ok(())

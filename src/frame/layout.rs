@@ -43,6 +43,9 @@ pub struct Baseline {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyColumns {
     pub label: String,
+    /// Hash of what it is, whatever it is called and swept over; older results don't say.
+    #[serde(default)]
+    pub rule: String,
     pub axes: Vec<AxisColumn>,
 }
 
@@ -124,7 +127,9 @@ impl Layout {
                     columns.push(axis);
                 }
             }
-            PolicyColumns { label: label.clone(), axes: columns }
+            let rule =
+                experiment.rule(policy).map_or_else(String::new, |rule| format!("{rule:032x}"));
+            PolicyColumns { label: label.clone(), rule, axes: columns }
         });
         let at = experiment.baseline_levels().into_iter();
         Layout {

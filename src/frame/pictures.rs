@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
-use super::work::{Work, put_in_place, remove};
+use super::work::{Work, closed, remove, sync_folder};
 
 /// Name of the page.
 pub const PAGE: &str = "report.html";
@@ -38,10 +38,14 @@ impl Work {
         let files = files.zip(figures.iter().map(|(_, figure)| figure.as_slice()));
         let mut written = Vec::new();
         for (path, content) in files.chain([(path, page.as_bytes())]) {
-            written.push((self.written(content)?, path));
+            written.push((closed(self.written(content)?)?, path));
         }
         let names: Vec<PathBuf> = written.iter().map(|(_, path)| path.clone()).collect();
-        written.into_iter().try_for_each(|(file, path)| put_in_place(file, &path))?;
+        for (file, path) in written {
+            file.persist(&path).map_err(|persist| StoreError::new(&path, persist.error))?;
+        }
+        sync_folder(&folder)?;
+        sync_folder(self.results())?;
         remove_all_but(self.results(), &names)
     }
 }

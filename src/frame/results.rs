@@ -91,6 +91,7 @@ const COMPARISONS: &[(&str, DataType)] = &[
 
 const BEST: &[(&str, DataType)] = &[
     ("response", DataType::String),
+    ("gain", DataType::Float64),
     ("gain_low", DataType::Float64),
     ("gain_high", DataType::Float64),
     ("may_be_best", DataType::Boolean),
@@ -384,6 +385,7 @@ impl<'a> Results<'a> {
         let columns: Vec<usize> = rows.iter().map(|row| row.column).collect();
         let own = vec![
             responses(self.experiment, &columns),
+            column(rows.iter().map(|row| row.with_best.estimate).collect::<Vec<f64>>()),
             column(rows.iter().map(|row| row.with_best.gain.low).collect::<Vec<f64>>()),
             column(rows.iter().map(|row| row.with_best.gain.high).collect::<Vec<f64>>()),
             column(rows.iter().map(|row| row.with_best.may_be_best).collect::<Vec<bool>>()),

@@ -11,7 +11,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::StoreError;
@@ -380,6 +380,12 @@ pub(super) fn put_if_new(file: NamedTempFile, path: &Path) -> Result<(), StoreEr
         Err(persist) => Err(error(persist.error)),
         Ok(_) => sync_folder(path.parent().unwrap_or(path)),
     }
+}
+
+/// Brings a temporary file safely to disk, and closes it.
+pub(super) fn closed(file: NamedTempFile) -> Result<TempPath, StoreError> {
+    bring_to_disk(&file).map_err(|error| StoreError::new(file.path(), error))?;
+    Ok(file.into_temp_path())
 }
 
 fn bring_to_disk(file: &NamedTempFile) -> std::io::Result<()> {

@@ -6,9 +6,9 @@ mod whole;
 
 use std::collections::BTreeSet;
 
-use super::figure::{Figure, Mark};
+use super::figure::{Curves, Figure, Mark};
 use super::names::with_levels;
-use super::numbers::rounded;
+use super::numbers::{rounded, short};
 use crate::design::Level;
 use crate::frame::{Found, FoundPoint, Summary};
 
@@ -81,6 +81,25 @@ pub fn shown(found: &Found) -> Vec<usize> {
     }
     shown.truncate(RESPONSES);
     shown
+}
+
+/// Returns what is said of the bands of a figure, if it has any.
+fn bands(found: &Found, curves: &Curves) -> String {
+    let marks = curves.series.iter().flat_map(|series| &series.marks);
+    let ends: Vec<f64> =
+        marks.filter_map(|mark| mark.ends).flat_map(|(low, high)| [low, high]).collect();
+    let is_cut = ends.iter().any(|end| !(curves.y.from..=curves.y.to).contains(end));
+    match (ends.is_empty(), is_cut) {
+        (true, _) => String::new(),
+        (_, false) => format!(" Bands are {} intervals.", percent(found)),
+        (_, true) => {
+            format!(" Bands are {} intervals, cut where they leave the figure.", percent(found))
+        }
+    }
+}
+
+fn percent(found: &Found) -> String {
+    format!("{} %", short(100.0 * found.layout.confidence))
 }
 
 /// Returns a name that file systems take.

@@ -11,7 +11,7 @@ use self::tables::{comparisons, number, points, precise};
 use super::figure::{Body, Figure, Look, Mark, Scale, Series, titled};
 use super::numbers::{plus_minus, short};
 use super::plot::{self, Drawn, escaped};
-use super::verdict::verdict;
+use super::verdict::{claimed, verdict};
 use crate::frame::Found;
 
 const TEMPLATE: &str = include_str!("page/page.html");
@@ -129,12 +129,8 @@ fn claims(found: &Found) -> String {
             (Some(mean), None) => short(mean),
             _ => "no run".to_owned(),
         };
-        let point = match claim.at.as_str() {
-            "" => claim.policy.clone(),
-            at => format!("{} at {at}", claim.policy),
-        };
         let mut cells = vec![
-            ("", point),
+            ("", claimed(found, claim)),
             ("", claim.response.clone()),
             ("number", short(claim.published)),
             ("number", simulated),
@@ -248,6 +244,7 @@ fn figure_data(number: usize, figure: &Figure, drawn: &Drawn) -> Value {
     }
     if !drawn.marks.is_empty() {
         data.insert("marks".to_owned(), json!(drawn.marks));
+        data.insert("rows".to_owned(), json!(!matches!(figure.body, Body::Bars(_))));
     }
     data.into()
 }

@@ -167,13 +167,40 @@ pub fn escaped(text: &str) -> String {
 
 /// Returns how wide a text is [pixels], about.
 fn width(text: &str) -> f64 {
-    let wide = |letter: char| if letter as u32 >= 0x2E80 { 2.0 } else { 1.0 };
+    let wide = |letter: char| match letter as u32 {
+        // What isolates names has no width.
+        0x2066..=0x2069 => 0.0,
+        0x2E80.. => 2.0,
+        _ => 1.0,
+    };
     text.chars().map(wide).sum::<f64>() * LETTER
 }
 
 /// Returns a text of at most so many pixels; what is too long loses its middle, since the ends of names
 /// tell more.
 fn fitted(text: &str, pixels: f64) -> String {
+    cut(text, pixels, 0.6)
+}
+
+/// Returns texts of at most so many pixels; those that would look alike keep another part of themselves.
+fn fitted_apart(texts: &[&str], pixels: f64) -> Vec<String> {
+    let with =
+        |head: f64| -> Vec<String> { texts.iter().map(|text| cut(text, pixels, head)).collect() };
+    let mut all = with(0.6);
+    for others in [0.0, 1.0].map(with) {
+        let is_alike = |at: usize| {
+            (0..texts.len()).any(|other| all[other] == all[at] && texts[other] != texts[at])
+        };
+        let alike: Vec<usize> = (0..texts.len()).filter(|&at| is_alike(at)).collect();
+        for at in alike {
+            all[at].clone_from(&others[at]);
+        }
+    }
+    all
+}
+
+/// Returns a text of at most so many pixels, of which the head has a share if it is too long.
+fn cut(text: &str, pixels: f64, share: f64) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if width(&clean) <= pixels {
         return clean;
@@ -190,9 +217,15 @@ fn fitted(text: &str, pixels: f64) -> String {
         }
         part
     };
-    let head = part(&mut letters.iter().copied(), 0.6 * (pixels - LETTER));
+    let head = part(&mut letters.iter().copied(), share * (pixels - LETTER));
     let tail = part(&mut letters.iter().rev().copied(), pixels - LETTER - width(&head));
-    head + "…" + &tail.chars().rev().collect::<String>()
+    let tail: String = tail.chars().rev().collect();
+    // A name that is isolated stays so, whichever end of it is left.
+    let count = |text: &str, mark: char| text.matches(mark).count();
+    let [open, close] = ['\u{2068}', '\u{2069}'];
+    let closing = close.to_string().repeat(count(&head, open).saturating_sub(count(&head, close)));
+    let opening = open.to_string().repeat(count(&tail, close).saturating_sub(count(&tail, open)));
+    head + &closing + "…" + &opening + &tail
 }
 
 /// Returns a style of text.
@@ -306,6 +339,13 @@ mod tests {
         let cut = fitted("流量流量流量流量流量", 100.0);
         assert!(cut.chars().count() > 5 && width(&cut) <= 100.0, "{cut}");
         assert_eq!(fitted("a\tb", 100.0), "a b");
+        let names = ["theta channels 2 redirect next", "theta channels 1 redirect next", "j"];
+        let apart = fitted_apart(&names, 136.0);
+        assert_eq!(apart, ["… 2 redirect next", "… 1 redirect next", "j"]);
+        let names =
+            ["x at 0.12345678 and 3", "x at 0.12345678 and 3", "x"].map(|name| name.repeat(3));
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(fitted_apart(&names, 100.0)[0], fitted(names[0], 100.0));
         assert_eq!(escaped("<a b='\"&\u{0}'>"), "&lt;a b=&#39;&quot;&amp; &#39;&gt;");
     }
 }

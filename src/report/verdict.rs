@@ -4,7 +4,7 @@ use super::figures::{baseline, best, brief, scenario as scenario_of, shown};
 use super::names::{isolated, with_levels};
 use super::numbers::{grouped, plus_minus, rounded, short};
 use crate::design::Level;
-use crate::frame::{Direction, Found, FoundPoint, Summary};
+use crate::frame::{Direction, Found, FoundClaim, FoundPoint, Ranking, Summary};
 
 /// Most responses that sentences are made of.
 const RESPONSES: usize = 2;
@@ -30,7 +30,8 @@ pub fn verdict(found: &Found) -> Vec<Sentence> {
         shown(found).into_iter().filter(|&at| found.layout.responses[at].good.is_some());
     let selected = &found.manifest["selected"];
     if let Some(verdict) = selected["verdict"].as_str() {
-        sentences.push(Sentence { text: format!("Selected: {verdict}."), good: None });
+        let stop = if verdict.ends_with('…') { "" } else { "." };
+        sentences.push(Sentence { text: format!("Selected: {verdict}{stop}"), good: None });
     }
     // What was selected by it is said.
     let column = |&at: &usize| found.layout.responses[at].column.as_str();
@@ -79,12 +80,9 @@ fn winner(
 ) -> Option<Sentence> {
     let column = &found.layout.responses[response].column;
     let of = |point: &FoundPoint| point.summaries[response];
-    let standing = |point: &FoundPoint| found.standing(point, response).unwrap_or(f64::NAN);
-    let rank = |point: &&&FoundPoint| match good {
-        Direction::Less => standing(point),
-        Direction::More => -standing(point),
-    };
-    let first = *candidates.iter().min_by(|a, b| rank(a).total_cmp(&rank(b)))?;
+    let standing =
+        |point: &FoundPoint| found.standing(point, response).map_or(f64::NAN, |(_, rank)| rank);
+    let first = *candidates.iter().min_by(|a, b| standing(a).total_cmp(&standing(b)))?;
     let summary = of(first)?;
     let most = if good == Direction::Less { "least" } else { "most" };
     let place = words(&scenario_of(found, first));
@@ -98,7 +96,10 @@ fn winner(
         (standing(point) - standing(first)).abs() <= 1e-12 * summary.mean.abs()
     };
     let same: Vec<u32> = all.iter().filter(is_same).map(|point| point.number).collect();
-    if same.len() == all.len() {
+    let ranking = found.ranking(first.scenario, response);
+    let mut known = all.iter().filter_map(|point| found.compared(point, response)).peekable();
+    let is_equal = known.peek().is_some() && known.all(|compared| compared.difference == 0.0);
+    if same.len() == all.len() || ranking == Ranking::UnequalMeans && is_equal {
         // There is nothing to win.
         return None;
     }
@@ -111,10 +112,13 @@ fn winner(
         more => format!(" (and {} more points with the same value)", grouped(more as f64)),
     };
     let mut text = format!("{at}{name} has the {most} {column}, {}", value(&summary));
-    if found.is_uneven(first.scenario, response) {
-        text += ", judged by the replications that points share";
-    }
-    let may_be_best = |point: &FoundPoint| found.bests.get(&(point.number, response)).copied();
+    text += match ranking {
+        Ranking::Means => "",
+        Ranking::UnequalMeans => ", though points have unequal numbers of replications",
+        Ranking::Gains => ", judged by the replications that points share",
+    };
+    let may_be_best =
+        |point: &FoundPoint| Some(found.bests.get(&(point.number, response))?.may_be_best);
     let equal =
         |point: &&&FoundPoint| may_be_best(point) == Some(true) && !same.contains(&point.number);
     let equal: Vec<&FoundPoint> = all.iter().filter(equal).copied().collect();
@@ -150,6 +154,21 @@ fn winner(
         };
     }
     Some(Sentence { text, good: None })
+}
+
+/// Returns the policy that a claim is about, and where.
+pub fn claimed(found: &Found, claim: &FoundClaim) -> String {
+    let point = claim.point.and_then(|point| found.point(point));
+    let levels = point.into_iter().flat_map(|point| &point.levels);
+    // The axes that it names.
+    let levels = levels.map(|(axis, level)| (axis.clone(), level.to_string()));
+    let levels: Vec<(String, String)> =
+        levels.filter(|(axis, level)| claim.at.contains(&format!("{axis}={level}"))).collect();
+    match (levels.is_empty(), claim.at.is_empty()) {
+        (_, true) => isolated(&claim.policy),
+        (true, _) => format!("{} at {}", isolated(&claim.policy), isolated(&claim.at)),
+        _ => format!("{} at {}", isolated(&claim.policy), words(&levels)),
+    }
 }
 
 /// Returns the policies of some points.
@@ -264,16 +283,14 @@ fn claims(found: &Found) -> Option<Sentence> {
         .claims
         .iter()
         .filter(|claim| claim.verdict != "pass" && claim.simulated.is_some())
-        .map(|claim| {
-            let at = if claim.at.is_empty() { String::new() } else { format!(" at {}", claim.at) };
-            format!("{} of {}{}", claim.response, isolated(&claim.policy), isolated(&at))
-        })
+        .map(|claim| format!("{} of {}", claim.response, claimed(found, claim)))
         .collect();
     let unknown = found.claims.iter().filter(|claim| claim.simulated.is_none()).count();
     let mut text = match (all, failed.len(), all - unknown) {
         (0, ..) => return None,
         (.., 0) => "No published figure can be judged".to_owned(),
         (1, 0, _) => "The published figure agrees with the simulation".to_owned(),
+        (1, ..) => format!("The simulation doesn't agree with the published {}", failed.join("")),
         (2, 0, 2) => "Both published figures agree with the simulation".to_owned(),
         (_, 0, judged) if judged == all => {
             format!("All {all} published figures agree with the simulation")

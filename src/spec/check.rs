@@ -246,7 +246,7 @@ fn conditions(section: &Section) -> Option<Vec<Condition>> {
 
 /// Whether a name is a column of some file of results, other than an axis's.
 fn reserved(name: &str) -> bool {
-    const COLUMNS: [&str; 23] = [
+    const COLUMNS: [&str; 24] = [
         "point",
         "policy",
         "replication",
@@ -263,6 +263,7 @@ fn reserved(name: &str) -> bool {
         "p",
         "variance_reduction",
         "verdict",
+        "gain",
         "gain_low",
         "gain_high",
         "may_be_best",

@@ -36,6 +36,8 @@ use super::{Good, Interval, t_quantile};
 /// One system against the best of the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WithBest {
+    /// The least of its mean gains over the others, each on the replications that both have.
+    pub estimate: f64,
     /// Gain over the best of the others; it holds 0, since a lead below 0 and a shortfall above 0
     /// are of no interest.
     pub gain: Interval,
@@ -76,9 +78,10 @@ pub fn with_best(samples: &[&[f64]], good: Good, confidence: f64) -> Option<Vec<
         |i: usize| others(i).map(|l| gains[i][l].0 + gains[i][l].1).fold(f64::INFINITY, f64::min);
     let leads: Vec<f64> = (0..k).map(lead).collect();
     let compared = |i: usize| {
+        let estimate = others(i).map(|l| gains[i][l].0).fold(f64::INFINITY, f64::min);
         let low = others(i).map(|l| gains[i][l].0 - gains[i][l].1).fold(0.0, f64::min);
         let gain = Interval { low, high: leads[i].max(0.0) };
-        WithBest { gain, may_be_best: leads[i] >= 0.0 }
+        WithBest { estimate, gain, may_be_best: leads[i] >= 0.0 }
     };
     Some((0..k).map(compared).collect())
 }
@@ -101,23 +104,32 @@ mod tests {
         }
         assert!((all[2].gain.low + 12.484_138).abs() < 1e-5, "{all:?}");
         assert_eq!((all[2].gain.high, all[2].may_be_best), (0.0, false));
+        assert_eq!([all[0].estimate, all[1].estimate, all[2].estimate], [2.0, -2.0, -10.0]);
     }
 
     #[test]
     fn a_sure_best_leads_and_the_others_only_fall_short() {
         let (a, b) = ([1.0, 2.0, 3.0], [5.0, 6.0, 7.0]);
         let all = with_best(&[&a, &b], Good::Less, 0.95).unwrap();
-        assert_eq!(all[0], WithBest { gain: Interval { low: 0.0, high: 4.0 }, may_be_best: true });
+        assert_eq!(
+            all[0],
+            WithBest { estimate: 4.0, gain: Interval { low: 0.0, high: 4.0 }, may_be_best: true }
+        );
         assert_eq!(
             all[1],
-            WithBest { gain: Interval { low: -4.0, high: 0.0 }, may_be_best: false }
+            WithBest {
+                estimate: -4.0,
+                gain: Interval { low: -4.0, high: 0.0 },
+                may_be_best: false
+            }
         );
     }
 
     #[test]
     fn equal_systems_may_both_be_best() {
         let (a, b) = ([1.0, 2.0], [1.0, 2.0]);
-        let tie = WithBest { gain: Interval { low: 0.0, high: 0.0 }, may_be_best: true };
+        let tie =
+            WithBest { estimate: 0.0, gain: Interval { low: 0.0, high: 0.0 }, may_be_best: true };
         assert_eq!(with_best(&[&a, &b], Good::More, 0.95), Some(vec![tie; 2]));
     }
 

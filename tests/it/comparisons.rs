@@ -355,7 +355,7 @@ fn gains_over_the_best_of_the_others_are_those_of_the_equation() {
         let less = DIRECTED.iter().find(|(name, _)| *name == response).unwrap().1;
         let own = points.iter().find(|point| point.number == number).unwrap();
         assert_eq!((row.text("policy"), row.number("alpha")), (own.policy.as_str(), own.alpha));
-        let (mut low, mut lead) = (f64::INFINITY, f64::INFINITY);
+        let [mut low, mut lead, mut least] = [f64::INFINITY; 3];
         for other in points.iter().filter(|other| other.service == own.service) {
             if other.number == number {
                 continue;
@@ -364,9 +364,11 @@ fn gains_over_the_best_of_the_others_are_those_of_the_equation() {
             let gain = if less { -mean(&gains) } else { mean(&gains) };
             let quantile = student(gains.len() - 1).inverse_cdf(1.0 - 0.05 / 4.0);
             let half = quantile * (variance(&gains) / gains.len() as f64).sqrt();
+            least = least.min(gain);
             low = low.min(gain - half);
             lead = lead.min(gain + half);
         }
+        assert_near(row.number("gain"), least, "gain");
         assert_near(row.number("gain_low"), low.min(0.0), "gain_low");
         assert_near(row.number("gain_high"), lead.max(0.0), "gain_high");
         assert_eq!(row.flag("may_be_best"), lead >= 0.0, "{row:?}");

@@ -50,6 +50,50 @@ fn unequal_numbers_of_replications_make_no_winner() {
     assert_eq!(column["values"][0], counts[0] as f64);
 }
 
+/// Where the baseline has few replications, those that the others share decide between them; so they do
+/// in a scenario that has no baseline.
+#[test]
+fn what_two_points_share_decides_between_them() {
+    let place = Place::new();
+    let policies = "policies:\n  - coin: {label: base, theta: 1.0}\n  \
+                    - theta: {label: a, rule: j, max_run: 2, alpha: {values: [0.07, 0.14]}}\n";
+    let until =
+        "replications: {min: 5, max: 4000, until: {response: errors_pct, relative: 0.012}}\n";
+    place.write("few.yaml", &format!("name: few{MODEL}{policies}{until}"));
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        place.fine(&[
+            "few.yaml",
+            "--quiet",
+            "--fresh",
+            "--seed",
+            seed,
+            "--set",
+            "model.loss_router.horizon=4000",
+        ]);
+        let said = place.fine(&["report", "results/few"]);
+        let best = place.parquet("results/few/best.parquet");
+        let text = |name: &str| best.column(name).unwrap().str().unwrap().clone();
+        let gain = best.column("gain").unwrap().f64().unwrap().clone();
+        let alpha = best.column("alpha").unwrap().f64().unwrap().clone();
+        let of_errors =
+            (0..best.height()).filter(|&row| text("response").get(row) == Some("errors_pct"));
+        let leads: Vec<usize> = of_errors.filter(|&row| gain.get(row).unwrap() >= 0.0).collect();
+        let [lead] = leads[..] else { panic!("{leads:?}") };
+        let name = format!("a alpha {} has the least errors_pct", alpha.get(lead).unwrap());
+        assert!(said.starts_with(&name), "{name}: {said}");
+    }
+    let spec = format!(
+        "name: none{MODEL}policies:\n  - coin: {{theta: {{values: [0.1, 0.2, 0.3]}}}}\n  - alternate\n\
+         where: \"!(theta == 0.3 && poisson == 60)\"\nbaseline: {{policy: coin, at: {{theta: 0.3}}}}\n\
+         replications: {{max: 200, until: {{response: errors_pct, half_width: 0.9}}}}\n"
+    );
+    place.write("none.yaml", &spec.replace("poisson: 80", "poisson: {values: [60, 80]}"));
+    place.fine(&["none.yaml", "--quiet"]);
+    let said = place.fine(&["report", "results/none"]);
+    assert!(said.contains("At poisson 60: alternate has the least errors_pct"), "{said}");
+    assert!(!said.contains("refusals_pct"), "{said}");
+}
+
 /// What a selection promises is what the report says of its response, and nothing else.
 #[test]
 fn what_was_selected_is_said() {
@@ -66,6 +110,33 @@ fn what_was_selected_is_said() {
             format!("Selected: coin theta {theta} has the least errors_pct, with probability 0.95");
         assert!(said.starts_with(&chosen), "{chosen}: {said}");
         assert_eq!(said.matches("has the least").count(), 1, "{said}");
+    }
+}
+
+/// A point that a selection has left behind isn't shown as its policy's best.
+#[test]
+fn what_was_left_behind_is_not_the_best() {
+    let place = Place::new();
+    let policies = "policies:\n  - coin: {label: base, theta: 1.0}\n  \
+                    - theta: {label: a, rule: j, max_run: 2, alpha: {linspace: [0.01, 0.5, 45]}}\n";
+    let select = "replications: 800\nselect: {response: errors_pct, delta: 0.1}\n";
+    place.write("many.yaml", &format!("name: many{MODEL}{policies}{select}"));
+    for seed in ["1", "2", "3", "6"] {
+        let out = place.fine(&[
+            "many.yaml",
+            "--fresh",
+            "--seed",
+            seed,
+            "--set",
+            "model.loss_router.horizon=4000",
+        ]);
+        let row = out.lines().find(|line| line.starts_with("| a ")).unwrap();
+        let alpha: f64 = row.split('|').nth(2).unwrap().trim().parse().unwrap();
+        let number = 1 + ((alpha - 0.01) / (0.49 / 44.0)).round() as u64;
+        let selected = manifest(&place, "results/many")["selected"].clone();
+        let left: Vec<u64> =
+            selected["left"].as_array().unwrap().iter().map(|one| one.as_u64().unwrap()).collect();
+        assert!(left.contains(&number), "{alpha} is {number}, left are {left:?}");
     }
 }
 
@@ -87,24 +158,33 @@ fn the_baseline_is_one_point() {
 #[test]
 fn found_values_are_on_their_own_curves() {
     let place = Place::new();
-    let policies = "policies:\n  - theta: {label: searched, rule: j, alpha: {logspace: [0.01, 1, 5]}}\n  \
-                    - theta: {label: other, rule: i, alpha: {linspace: [0, 1, 5]}}\n";
     let search = "optimize:\n  policy: searched\n  minimize: errors_pct\n  over: {alpha: {log: [0.01, 1]}}\n  \
                   method: random\n  budget: 40\n  confirm: {replications: 10}\n";
-    place.write("two.yaml", &format!("name: two{MODEL}{policies}replications: 5\n{search}"));
-    place.fine(&["two.yaml", "--quiet"]);
-    let page = page(&place, "results/two");
-    let mut shown = Vec::new();
-    for figure in data(&page)["figures"].as_array().unwrap() {
-        if figure["x"]["name"] == "alpha" && figure["y"]["name"] == "errors_pct" {
-            let mut series = figure["series"].as_array().unwrap().iter();
-            let found = series.any(|one| one["name"].as_str().unwrap().starts_with("found by"));
-            shown.push((figure["x"]["log"] == true, found));
+    // The second is like it at a single value, the last is the same.
+    for (other, is_same) in [
+        ("rule: i, start: 0.99", false),
+        ("rule: j, start: 0.99, max_run: 8", false),
+        ("start: 0.99, rule: j", true),
+    ] {
+        let policies = format!(
+            "policies:\n  - theta: {{label: searched, rule: j, start: 0.99, alpha: {{logspace: [0.01, 1, 5]}}}}\n  \
+             - theta: {{label: other, {other}, alpha: {{linspace: [0, 1, 5]}}}}\n"
+        );
+        place.write("two.yaml", &format!("name: two{MODEL}{policies}replications: 5\n{search}"));
+        place.fine(&["two.yaml", "--quiet", "--fresh"]);
+        let mut shown = Vec::new();
+        for figure in data(&page(&place, "results/two"))["figures"].as_array().unwrap() {
+            if figure["x"]["name"] == "alpha" && figure["y"]["name"] == "errors_pct" {
+                let mut series = figure["series"].as_array().unwrap().iter();
+                let found = series.any(|one| one["name"].as_str().unwrap().starts_with("found by"));
+                shown.push((figure["x"]["log"] == true, found));
+            }
         }
+        shown.sort_unstable();
+        assert_eq!(shown, [(false, is_same), (true, true)], "{other}");
     }
-    shown.sort_unstable();
-    assert_eq!(shown, [(false, false), (true, true)]);
     // It is told of on the page, beside the values that it was confirmed with.
+    let page = page(&place, "results/two");
     assert!(page.contains("<h3>searched</h3>") && page.contains("<td>found: alpha "), "{page}");
     assert!(page.contains("; confirmed in 10 that it never saw."));
 }

@@ -1,9 +1,9 @@
 //! Where things are among what was read of a run, without a search for each.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{Compared, Found, FoundPoint};
-use crate::frame::PolicyColumns;
+use crate::frame::{Direction, PolicyColumns};
 
 /// What is looked up.
 #[derive(Debug, Default)]
@@ -11,8 +11,19 @@ pub(super) struct Lookup {
     scenarios: usize,
     /// Position of a point's comparison in a response.
     compared: HashMap<(u32, usize), usize>,
-    /// Scenarios and responses of which some points have more values than others.
-    uneven: HashSet<(usize, usize)>,
+    /// How points are ranked in the scenarios and responses of which some have more values than others.
+    uneven: HashMap<(usize, usize), Ranking>,
+}
+
+/// How the points of a scenario are ranked in a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranking {
+    /// By means of equally many values.
+    Means,
+    /// By means, though some are of more values than others.
+    UnequalMeans,
+    /// By gains over the best of the others, on the replications that each two share.
+    Gains,
 }
 
 impl Found {
@@ -33,36 +44,49 @@ impl Found {
         }
         let comparisons = self.comparisons.iter().enumerate();
         let compared = comparisons.map(|(at, one)| ((one.point, one.response), at)).collect();
-        self.lookup = Lookup { scenarios: known.len(), compared, uneven: HashSet::new() };
+        self.lookup = Lookup { scenarios: known.len(), compared, uneven: HashMap::new() };
         // Points come scenario by scenario.
         for points in self.points.chunk_by(|a, b| a.scenario == b.scenario) {
             for response in 0..self.layout.responses.len() {
                 let known = points.iter().filter(|point| point.summaries[response].is_some());
-                let apart = known.clone().filter(|point| self.compared(point, response).is_none());
-                let mut counts = known.filter_map(|point| Some(point.summaries[response]?.n));
+                let mut counts = known.clone().filter_map(|one| Some(one.summaries[response]?.n));
                 let first = counts.next();
-                // The one without a comparison is the baseline.
-                if counts.any(|count| Some(count) != first) && apart.count() <= 1 {
-                    self.lookup.uneven.insert((points[0].scenario, response));
+                if counts.all(|count| Some(count) == first) {
+                    continue;
                 }
+                let has_gain = |point: &FoundPoint| {
+                    self.bests.get(&(point.number, response)).is_some_and(|one| one.gain.is_some())
+                };
+                // Where points were left out while reading, those that were kept have the best means.
+                let ranking = match self.stride == 1 && known.clone().all(has_gain) {
+                    true => Ranking::Gains,
+                    false => Ranking::UnequalMeans,
+                };
+                self.lookup.uneven.insert((points[0].scenario, response), ranking);
             }
         }
     }
 
-    /// Returns whether the points of a scenario are ranked by their differences from the baseline: some
-    /// have more values than others, and means of more of them may differ by that alone.
-    pub fn is_uneven(&self, scenario: usize, response: usize) -> bool {
-        self.lookup.uneven.contains(&(scenario, response))
+    /// Returns how the points of a scenario are ranked in a response.
+    pub fn ranking(&self, scenario: usize, response: usize) -> Ranking {
+        self.lookup.uneven.get(&(scenario, response)).copied().unwrap_or(Ranking::Means)
     }
 
-    /// Returns what a point is ranked by among those of its scenario: its mean, or its difference from
-    /// the baseline on the replications that both have.
-    pub fn standing(&self, point: &FoundPoint, response: usize) -> Option<f64> {
+    /// Returns what a point is ranked by among those of its scenario, less being better: whether a
+    /// selection by this response has left it behind, and its mean (or what is opposite to it) or what
+    /// its gain lacks.
+    pub fn standing(&self, point: &FoundPoint, response: usize) -> Option<(bool, f64)> {
         let mean = point.summaries[response]?.mean;
-        match self.is_uneven(point.scenario, response) {
-            true => Some(self.compared(point, response).map_or(0.0, |one| one.difference)),
-            false => Some(mean),
-        }
+        let measure = &self.layout.responses[response];
+        let rank = match (self.ranking(point.scenario, response), measure.good) {
+            (Ranking::Gains, _) => -self.bests.get(&(point.number, response))?.gain?,
+            (_, Some(Direction::More)) => -mean,
+            _ => mean,
+        };
+        let selected = &self.manifest["selected"];
+        let is_by_it = selected["response"] == *measure.column.as_str();
+        let mut left = selected["left"].as_array().into_iter().flatten();
+        Some((is_by_it && !left.any(|number| *number == point.number), rank))
     }
 
     /// Returns the number of scenarios that have points.

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    At, CONTROLS, LINES, PER_KIND, levels, mark, named, number, position, scenario, scenario_words,
-    some,
+    At, CONTROLS, LINES, PER_KIND, bands, levels, mark, named, number, position, scenario,
+    scenario_words, some,
 };
 use crate::frame::{Direction, Found, FoundPoint};
 use crate::report::figure::{Body, Curves, Figure, Look, Mark, Scale, Series, titled};
 use crate::report::names::isolated;
-use crate::report::numbers::short;
 
 /// Parts of an axis in each of which a line has at most two marks: more would be smaller than a pixel.
 const COLUMNS: f64 = 600.0;
@@ -86,7 +85,8 @@ fn against(found: &Found, response: usize, along: &Along) -> Vec<Figure> {
             })
         });
         let policy = position(found, &point.policy).unwrap_or_default();
-        if has(found, point, along) {
+        let is_number = point.levels.get(&along.column).is_some_and(|one| number(one).is_some());
+        if has(found, point, along) && is_number {
             let own = other(levels(found, point, false));
             lines.entry((facet, policy, own)).or_default().push(point);
         } else if !has_column(found, point, &along.column) {
@@ -252,7 +252,7 @@ fn drawn(
     }
     series.extend(published(found, response, along, numbers));
     series.extend(searched);
-    let (y, fit) = {
+    let y = {
         // Theory and intervals may be far off; what was simulated has to be seen.
         let solid = series.iter().filter(|series| series.look != Look::Theory);
         let values = solid.flat_map(|series| &series.marks).map(|mark| mark.y);
@@ -260,8 +260,8 @@ fn drawn(
         let mut y = Scale::over(&measure.column, &measure.unit, log, values);
         let solid = series.iter().filter(|series| series.look != Look::Theory);
         let ends = solid.flat_map(|series| &series.marks).filter_map(|mark| mark.ends);
-        let fit = y.stretch(ends);
-        (y, fit)
+        y.stretch(ends);
+        y
     };
     let place = match facet.is_empty() {
         true => String::new(),
@@ -269,10 +269,8 @@ fn drawn(
     };
     let (kind, scale) = if along.log { ("-log", ", logarithmic") } else { ("", "") };
     let mut note = format!("{}: {}.", measure.column, measure.about);
-    if series.iter().flat_map(|series| &series.marks).any(|mark| mark.ends.is_some()) {
-        let cut = if fit { "" } else { ", cut where they leave the figure" };
-        note += &format!(" Bands are {} intervals{cut}.", percent(found));
-    }
+    let curves = Curves { x, y, series };
+    note += &bands(found, &curves);
     if lines > shown {
         note += &format!(" {shown} of {lines} lines are shown.");
     }
@@ -281,7 +279,7 @@ fn drawn(
         title: format!("{} against {}{scale}{place}", measure.column, along.column),
         note,
         response: Some(measure.column.clone()),
-        body: Body::Curves(Curves { x, y, series }),
+        body: Body::Curves(curves),
     })
 }
 
@@ -338,7 +336,12 @@ fn confirmed(
         });
         let policy = search["policy"].as_str().and_then(|policy| position(found, policy))?;
         let mut own = lines.iter().filter_map(|line| line.policy);
-        let is_its = own.any(|own| own == policy || is_same(found, (own, policy), along));
+        // One rule may be swept twice, over different values.
+        let rule = |policy: usize| {
+            Some(&found.layout.policies[policy].rule).filter(|rule| !rule.is_empty())
+        };
+        let is_its =
+            own.any(|own| own == policy || rule(own).is_some_and(|its| rule(policy) == Some(its)));
         if is_elsewhere || !is_its || !is_parameter(name, &along.column) {
             return None;
         }
@@ -357,30 +360,9 @@ fn confirmed(
     series.collect()
 }
 
-/// Whether two policies are one, swept over different values: where they have points of one scenario
-/// at one value, all that came of them is equal, as it is on the same traffic.
-fn is_same(found: &Found, (one, other): (usize, usize), along: &Along) -> bool {
-    let label = |policy: usize| &found.layout.policies[policy].label;
-    let of =
-        |policy: usize| found.points.iter().filter(move |point| point.policy == *label(policy));
-    let place = |point: &FoundPoint| {
-        let x = point.levels.get(&along.column).and_then(number)?;
-        Some((point.scenario, x.to_bits()))
-    };
-    let known: HashMap<_, _> = of(one).filter_map(|point| Some((place(point)?, point))).collect();
-    let mut pairs = of(other).filter_map(|point| Some((point, *known.get(&place(point)?)?)));
-    pairs.next().is_some_and(|first| {
-        std::iter::once(first).chain(pairs).all(|(a, b)| a.summaries == b.summaries)
-    })
-}
-
 /// Whether a searched parameter, which is a path, is the field behind an axis.
 fn is_parameter(path: &str, column: &str) -> bool {
     path == column || path.rsplit('.').next() == Some(column)
-}
-
-fn percent(found: &Found) -> String {
-    format!("{} %", short(100.0 * found.layout.confidence))
 }
 
 /// Returns name and unit of a response.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::along::{colours, is_wide};
-use super::{PER_KIND, levels, named, position, scenario, some};
+use super::{PER_KIND, bands, levels, named, position, scenario, some};
 use crate::frame::{Found, FoundPoint, Members};
 use crate::report::figure::{Body, Curves, Figure, Look, Mark, Scale, Series};
 use crate::report::names::{isolated, with_levels};
@@ -167,16 +167,19 @@ pub(super) fn tails(found: &Found) -> Vec<Figure> {
         marks().next()?;
         let x = Scale::over("jobs in a queue, at least", "", false, marks().map(|mark| mark.x));
         let y = Scale::over("share of time", "", true, marks().map(|mark| mark.y));
+        let curves = Curves { x, y, series };
         let place =
             if facet.is_empty() { String::new() } else { format!(" at{}", named("", &facet)) };
         Some(Figure {
             name: format!("queue-tail{}", named("", &facet)),
             title: format!("the tail of queues{place}"),
-            note: "How much of the time a queue has at least so many jobs, beside the mean field, \
-                   which holds for infinitely many servers."
-                .to_owned(),
+            note: format!(
+                "How much of the time a queue has at least so many jobs, beside the mean field, \
+                 which holds for infinitely many servers.{}",
+                bands(found, &curves)
+            ),
             response: None,
-            body: Body::Curves(Curves { x, y, series }),
+            body: Body::Curves(curves),
         })
     };
     some(&facets, PER_KIND).iter().filter_map(figure).collect()
@@ -220,17 +223,22 @@ pub(super) fn transients(found: &Found) -> Vec<Figure> {
         let marks = || series.iter().flat_map(|series: &Series| &series.marks);
         marks().next()?;
         let x = Scale::over("time", "", false, marks().map(|mark| mark.x));
-        let y =
+        let mut y =
             Scale::over("share of queues with so many jobs", "", false, marks().map(|mark| mark.y));
+        y.stretch(marks().filter_map(|mark| mark.ends));
+        let curves = Curves { x, y, series };
         let all: Vec<(String, String)> =
             point.levels.iter().map(|(axis, level)| (axis.clone(), level.to_string())).collect();
         let name = named(&point.policy, &all);
         Some(Figure {
             name: format!("transient-{name}"),
             title: format!("the start of {name}"),
-            note: "Shares of queues as time goes, beside the mean field's equation.".to_owned(),
+            note: format!(
+                "Shares of queues as time goes, beside the mean field's equation.{}",
+                bands(found, &curves)
+            ),
             response: None,
-            body: Body::Curves(Curves { x, y, series }),
+            body: Body::Curves(curves),
         })
     };
     some(&points, PER_KIND).iter().filter_map(figure).collect()

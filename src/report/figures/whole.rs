@@ -32,7 +32,7 @@ pub fn best(found: &Found, response: usize) -> Vec<&FoundPoint> {
         };
         let than = known.and_then(|known| found.standing(known, response));
         match (good, than) {
-            (Some(good), Some(than)) if good.is_better(standing, than) => *known = Some(point),
+            (Some(_), Some(than)) if standing < than => *known = Some(point),
             (None, _) => *known = None,
             _ => {}
         }

@@ -181,7 +181,8 @@ class Reader {
     const { track, index } = this.place ?? {};
     if (track === undefined) this.step(tracks.find(({ level }) => !level) ?? tracks[0], 0);
     else if (across === undefined) this.step(track, index + sideways);
-    else if (this.figure.marks) this.step(track, nextAcross(track.points, index, across));
+    else if (this.figure.rows) this.step(track, nextAcross(track.points, index, across));
+    else if (this.figure.marks) this.step(track, index + across);
     else {
       const next = tracks.at((tracks.indexOf(track) + across) % tracks.length);
       this.step(next, indexOfNearest(next.points, (point) => Math.abs(point.x - this.place.x)));
@@ -276,6 +277,13 @@ const OPERATORS = {
   "!=": (a, b) => a !== b,
 };
 
+// The numbers of a column, also of one where other rows have texts.
+function numbersOf(column) {
+  if (column?.kind !== "text") return column?.values ?? [];
+  const numbers = column.names.map((name) => (name.trim() === "" ? NaN : Number(name)));
+  return column.values.map((name) => numbers[name]);
+}
+
 // Reads "alpha < 0.01 and errors_pct < 15" into tests of a row; an error's message is for the reader.
 function parseConditions(text, columns) {
   if (text.trim() === "") return [];
@@ -283,11 +291,11 @@ function parseConditions(text, columns) {
     const parts = clause.match(/^(.+?)\s*(<=|>=|!=|==?|<|>)\s*(\S+)$/);
     if (!parts) throw new Error(`can't read “${clause}”: write a column, one of < <= > >= = !=, and a number`);
     const [, name, operator, operand] = parts;
-    const column = columns.find((one) => one.name === name && one.kind !== "text");
-    if (!column) throw new Error(`no column of numbers is called “${name}”`);
+    const values = numbersOf(columns.find((one) => one.name === name));
+    if (!values.some(Number.isFinite)) throw new Error(`no column of numbers is called “${name}”`);
     const limit = Number(operand);
     if (Number.isNaN(limit)) throw new Error(`“${operand}” is not a number`);
-    return (row) => column.values[row] !== null && OPERATORS[operator](column.values[row], limit);
+    return (row) => Number.isFinite(values[row]) && OPERATORS[operator](values[row], limit);
   });
 }
 
@@ -453,7 +461,8 @@ class Table {
     const longest = (text) => Math.min(Math.max(...text.split(" ").map((part) => part.length)), 16);
     let [ems, fitting] = [0, 0];
     for (const index of this.columns.keys()) {
-      const width = 1 + 0.65 * Math.max(6, ...rows.map(({ cells }) => longest(cells[index].textContent)));
+      const letters = Math.max(6, ...rows.map(({ cells }) => longest(cells[index].textContent)));
+      const width = 1 + Math.max(0.65 * letters, this.columns[index].kind === "text" ? 10 : 0);
       if (ems + width > PRINTED_EMS) break;
       ems += width;
       fitting += 1;
@@ -462,9 +471,9 @@ class Table {
       [...cells].forEach((cell, index) => cell.classList.toggle("beyond", index >= fitting));
     }
     this.body.parentElement.style.setProperty("--ems", ems);
-    const unprinted = [[left, "rows"], [this.columns.length - fitting, "columns"]].filter(([count]) => count > 0);
-    this.unprinted.textContent = unprinted.length === 0 ? ""
-      : `Not printed: ${unprinted.map(([count, what]) => `${grouped(count)} ${what}`).join(", ")}.`;
+    const unprinted = [[left, "row"], [this.columns.length - fitting, "column"]].filter(([count]) => count > 0);
+    const words = unprinted.map(([count, what]) => `${grouped(count)} ${what}${count === 1 ? "" : "s"}`);
+    this.unprinted.textContent = words.length === 0 ? "" : `Not printed: ${words.join(", ")}.`;
   }
 
   showMore() {

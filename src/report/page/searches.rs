@@ -44,6 +44,10 @@ pub(super) fn one(search: &Value) -> String {
             rival["verdict"].as_str().unwrap_or_default().to_owned(),
         ]);
     }
+    let policy = match text("policy") {
+        policy if policy == text("search") => String::new(),
+        policy => format!(" of {}", isolated(policy)),
+    };
     let row = |[name, value, difference, verdict]: &[String; 4]| {
         format!(
             "<tr><td>{}</td><td class=\"number\">{value}</td><td class=\"number\">{difference}</td>\
@@ -59,7 +63,7 @@ pub(super) fn one(search: &Value) -> String {
          <th scope=\"col\">found − rival</th><th scope=\"col\">verdict</th></tr></thead>\n\
          <tbody>\n{rows}</tbody>\n</table>\n",
         escaped(&isolated(text("search"))),
-        escaped(&scenario_words(search)),
+        escaped(&(policy + &scenario_words(search))),
         escaped(&note),
         escaped(&isolated(text("search"))),
         escaped(text("response"))

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::design::Level;
-use crate::frame::{Compared, Found, Summary};
+use crate::frame::{Compared, Found, FoundPoint, Summary};
 use crate::report::figures;
 use crate::report::numbers::{self, grouped, short};
 
@@ -65,13 +65,11 @@ pub(super) fn points(found: &Found) -> Option<Value> {
     columns.extend(axes.iter().map(|axis| {
         axis_column(axis, found.points.iter().map(|point| point.levels.get(axis)).collect())
     }));
-    let counts = found.points.iter().map(|point| {
-        point.summaries.iter().flatten().map(|one| one.n).max().unwrap_or_default() as f64
-    });
-    let counts: Vec<f64> = counts.collect();
-    let least = counts.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = counts.iter().copied().fold(0.0, f64::max);
-    if least < most {
+    // Some responses may have fewer values than the replications of their point.
+    let counts: Vec<u64> = found.points.iter().map(|one| values(one).max().unwrap_or(0)).collect();
+    let all = || found.points.iter().flat_map(values);
+    let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
+    if counts.iter().any(|&count| count < most) {
         columns.push(json!({
             "name": "replications", "kind": "number",
             "about": "replications that the point's values are means of", "values": counts,
@@ -105,19 +103,16 @@ pub(super) fn points(found: &Found) -> Option<Value> {
             }));
         }
     }
+    let count = |n: u64| grouped(n as f64);
     let mut note = format!(
         "Means of {} replications with {} % intervals",
-        if least == most {
-            grouped(most)
-        } else {
-            format!("{} to {}", grouped(least), grouped(most))
-        },
+        if least == most { count(most) } else { format!("{} to {}", count(least), count(most)) },
         short(100.0 * found.layout.confidence)
     );
-    if most < 2.0 {
+    if most < 2 {
         note = "Values of single runs, which have no intervals".to_owned();
     }
-    note += ", rounded to six digits; summary.parquet has all.";
+    note += ", rounded; summary.parquet has all digits.";
     if left > 0 {
         note += &format!(" {left} more responses are there.");
     }
@@ -133,6 +128,11 @@ pub(super) fn points(found: &Found) -> Option<Value> {
         "id": "points", "title": "Points", "note": note, "columns": columns,
         "replay": found.manifest["replay"],
     }))
+}
+
+/// Returns of how many replications there are values of each response.
+fn values(point: &FoundPoint) -> impl Iterator<Item = u64> {
+    point.summaries.iter().flatten().map(|one| one.n)
 }
 
 fn policy_column<'f>(found: &Found, policies: impl Iterator<Item = &'f str>) -> Value {

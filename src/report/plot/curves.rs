@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::{
-    Area, Drawing, Drawn, GREY, INK, PALETTE, PIXEL, WIDTH, axes, fitted, line, text, width,
+    Area, Drawing, Drawn, GREY, INK, PALETTE, PIXEL, WIDTH, axes, fitted_apart, line, text, width,
 };
 use crate::report::figure::{Curves, Look, Mark, Series};
 
@@ -34,9 +34,11 @@ pub(super) fn curves(body: &Curves) -> Drawn {
         legend(area, body, frame)
     });
     let names = names(body, frame);
+    let full: Vec<&str> = names.iter().map(|name| body.series[name.series].name.as_str()).collect();
+    let words = fitted_apart(&full, NAMES);
     for (number, series) in body.series.iter().enumerate() {
         let dashed = series.look == Look::Theory;
-        let name = names.iter().find(|name| name.series == number);
+        let name = names.iter().zip(&words).find(|(name, _)| name.series == number);
         drawn.layer(Some(number), dashed, |area| {
             one(area, body, series, frame)?;
             name.map_or(Ok(()), |name| label(area, series, name, frame))
@@ -90,7 +92,12 @@ fn names(body: &Curves, frame: [i32; 4]) -> Vec<Name> {
 }
 
 /// Writes the name of a series beside the figure. Dots lead to it, since a line would look like values.
-fn label(area: &Area, series: &Series, name: &Name, [_, _, right, _]: [i32; 4]) -> Drawing {
+fn label(
+    area: &Area,
+    series: &Series,
+    (name, words): (&Name, &String),
+    [_, _, right, _]: [i32; 4],
+) -> Drawing {
     let style = line(colour(series), 1.25);
     let (from, y) = name.end;
     for x in (from + 6 * PIXEL..right).step_by(5 * PIXEL as usize) {
@@ -98,9 +105,8 @@ fn label(area: &Area, series: &Series, name: &Name, [_, _, right, _]: [i32; 4]) 
     }
     let (bend, end) = (right + 4 * PIXEL, right + 12 * PIXEL);
     area.draw(&PathElement::new([(right, y), (bend, y), (end, name.at)], style))?;
-    let words = fitted(&series.name, NAMES);
     let style = text(INK, HPos::Left, VPos::Center);
-    area.draw(&Text::new(words, (end + 4 * PIXEL, name.at), style))
+    area.draw(&Text::new(words.as_str(), (end + 4 * PIXEL, name.at), style))
 }
 
 /// Returns where a mark is [units], within the frame.

@@ -5,7 +5,8 @@ use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::{
-    Area, Drawing, Drawn, GREY, INK, PALETTE, PIXEL, WIDTH, axes, fitted, line, text, width,
+    Area, Drawing, Drawn, GREY, INK, PALETTE, PIXEL, WIDTH, axes, fitted, fitted_apart, line, text,
+    width,
 };
 use crate::report::figure::{Bars, Forest, Heat, Scale, titled};
 use crate::report::numbers::{plus_minus, rounded, short};
@@ -141,6 +142,9 @@ pub(super) fn forest(body: &Forest) -> Drawn {
         x.from = -0.02 * x.to;
     }
     let at = |value: f64| left + (x.place(value) * f64::from(right - left)).round() as i32;
+    let both: Vec<&str> =
+        body.rows.iter().flat_map(|row| [row.name.as_str(), row.place.as_str()]).collect();
+    let both = fitted_apart(&both, NAMES);
     let middle = |row: usize| top + (row_height * row as i32 + row_height / 2) * PIXEL;
     let mut drawn = Drawn::new(height, frame);
     drawn.layer(None, false, |area| {
@@ -155,12 +159,15 @@ pub(super) fn forest(body: &Forest) -> Drawn {
                 None => GREY,
             };
             let lines = match row.place.is_empty() {
-                true => vec![(&row.name, y, INK)],
-                false => vec![(&row.name, y - 7 * PIXEL, INK), (&row.place, y + 8 * PIXEL, GREY)],
+                true => vec![(&both[2 * number], y, INK)],
+                false => vec![
+                    (&both[2 * number], y - 7 * PIXEL, INK),
+                    (&both[2 * number + 1], y + 8 * PIXEL, GREY),
+                ],
             };
             for (words, y, shade) in lines {
                 let style = text(shade, HPos::Right, VPos::Center);
-                area.draw(&Text::new(fitted(words, NAMES), (left - 8 * PIXEL, y), style))?;
+                area.draw(&Text::new(words.as_str(), (left - 8 * PIXEL, y), style))?;
             }
             if let Some((low, high)) = row.ends {
                 area.draw(&PathElement::new([(at(low), y), (at(high), y)], line(shade, 2.0)))?;
