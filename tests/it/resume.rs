@@ -9,7 +9,7 @@ use polars::prelude::{ParquetReader, ParquetWriter, SerReader};
 
 use crate::program::Place;
 
-/// Some 1.5 seconds of one core.
+/// Some 6 seconds of one core.
 pub const SPEC: &str = "
 name: night
 seed: 9
