@@ -12,11 +12,15 @@ use balancelab::model::{LossRouter, Model, Redirect, Warmup};
 use balancelab::policy::{Alternate, Coin, Policy, Rule, Theta, Trigger};
 use balancelab::rng::{Distribution, StreamKey};
 
-fn series(channels: [u32; 2], service: f64) -> Model {
+type Times = fn(f64) -> Distribution;
+const POISSON: Times = |mean| Distribution::Poisson { mean };
+const EXPONENTIAL: Times = |mean| Distribution::Exponential { mean };
+
+fn series(times: Times, channels: [u32; 2], service: f64) -> Model {
     Model::LossRouter(LossRouter {
         channels: channels.to_vec(),
-        interarrival: Distribution::Poisson { mean: 15.0 },
-        service: Distribution::Poisson { mean: service },
+        interarrival: times(15.0),
+        service: times(service),
         horizon: 1e6,
         speeds: Vec::new(),
         warmup: Warmup::Time(0.0),
@@ -52,7 +56,16 @@ fn policy(name: &str) -> Policy {
 #[divan::bench(args = POLICIES, consts = [0, 1])]
 fn series_1_and_2<const N: usize>(bencher: divan::Bencher, name: &str) {
     let (_, channels, service) = SERIES[N];
-    let model = series(channels, service).compile().expect("the published times are valid");
+    arrivals(bencher, &series(POISSON, channels, service), name);
+}
+
+#[divan::bench(args = POLICIES)]
+fn exponential_times(bencher: divan::Bencher, name: &str) {
+    arrivals(bencher, &series(EXPONENTIAL, [10, 20], 460.0), name);
+}
+
+fn arrivals(bencher: divan::Bencher, model: &Model, name: &str) {
+    let model = model.compile().expect("the times are valid");
     let policy = policy(name);
     let mut replication = 0;
     bencher.counter(divan::counter::ItemsCount::new(66_667_u32)).bench_local(|| {
@@ -63,7 +76,7 @@ fn series_1_and_2<const N: usize>(bencher: divan::Bencher, name: &str) {
 
 /// Times the product and the reference in turns, and prints the ratio of their best rounds.
 fn ratio() {
-    let model = series([10, 20], 460.0).compile().expect("the published times are valid");
+    let model = series(POISSON, [10, 20], 460.0).compile().expect("the published times are valid");
     let policy = theta(Some([2; 2]));
     let setting = plain::Setting { channels: [10, 20], service: 460.0, alpha: 0.01, max_run: 2 };
     let (mut ours, mut plain) = (f64::INFINITY, f64::INFINITY);

@@ -114,6 +114,7 @@ impl AliasTable {
 
 impl Draw for AliasTable {
     const UNSIGNED: bool = true;
+    const ALONE: bool = true;
 
     #[inline]
     fn draw(&self, rng: &mut Pcg32) -> f64 {

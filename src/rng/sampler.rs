@@ -20,6 +20,9 @@ pub trait Draw {
     /// Whether no draw can be negative, by its type and not by its values.
     const UNSIGNED: bool = false;
 
+    /// Whether one draw is as quick as one of many, so that none is made ahead.
+    const ALONE: bool = false;
+
     /// Returns a duration, in the unit of the distribution's parameters.
     fn draw(&self, rng: &mut Pcg32) -> f64;
 
@@ -54,6 +57,9 @@ impl<D: Draw> Ahead<'_, D> {
     /// Returns the next duration.
     #[inline(always)]
     pub fn draw(&mut self) -> f64 {
+        if D::ALONE {
+            return self.source.draw(&mut self.stream);
+        }
         if self.next >= AHEAD {
             self.more();
         }

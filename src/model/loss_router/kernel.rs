@@ -158,8 +158,8 @@ impl LossRouter {
         edges: &[f64],
         mut note: impl FnMut(&[Channels], f64),
     ) -> Result<Vec<Vec<f64>>, Failure> {
-        let mut arrivals_stream = streams.stream(Role::Arrivals);
-        let mut service_stream = streams.stream(Role::Service);
+        let mut gaps = interarrival.ahead(streams.stream(Role::Arrivals));
+        let mut sizes = service.ahead(streams.stream(Role::Service));
         let mut routing_stream = streams.stream(Role::Routing);
         let mut redirect_stream = streams.stream(Role::Redirect);
         let servers = self.channels.iter().map(|&n| Channels::new(n)).collect();
@@ -177,7 +177,7 @@ impl LossRouter {
         let mut last = usize::MAX;
         let mut now = 0.0;
         loop {
-            let gap = interarrival.draw(&mut arrivals_stream);
+            let gap = gaps.draw();
             // NaN fails too.
             let forward = D::UNSIGNED || gap >= 0.0;
             audit(forward, || format!("the clock went from {now} by {gap}"))?;
@@ -205,7 +205,7 @@ impl LossRouter {
             }
             counts.arrivals += 1;
             note(&banks.servers, now);
-            let size = service.draw(&mut service_stream);
+            let size = sizes.draw();
             let freed_by = if self.departure_first { now } else { now.next_down() };
             banks.freed_by = freed_by;
             let attempted = router.route(now, &mut banks, &mut routing_stream);
