@@ -284,17 +284,13 @@ impl Found {
             };
             let measures = &self.layout.responses;
             let response = measures.iter().position(|measure| measure.column == name);
-            let at = kept.get(&point);
-            if let (Some(response), Some(difference), Some(&at)) = (response, difference[row], at) {
-                // What is less than the last digits of the values is a rounding error.
-                let mean = self.points[at].summaries[response].map_or(0.0, |one| one.mean);
-                let exact =
-                    |value: f64| if value.abs() <= 1e-14 * mean.abs() { 0.0 } else { value };
+            let is_kept = kept.contains_key(&point);
+            if let (Some(response), Some(difference), true) = (response, difference[row], is_kept) {
                 self.comparisons.push(Compared {
                     point,
                     response,
-                    difference: exact(difference),
-                    ends: low[row].zip(high[row]).map(|(low, high)| (exact(low), exact(high))),
+                    difference,
+                    ends: low[row].zip(high[row]),
                     p: p[row],
                     verdict: verdicts.get(row).unwrap_or_default().to_owned(),
                 });
