@@ -58,7 +58,7 @@ pub struct RivalResult {
 pub struct Regret {
     /// Points of the grid; whole numbers may be fewer than asked for.
     pub points: usize,
-    /// The grid point of the best mean, in natural units, and that mean.
+    /// The grid point that gains most on the found one, in natural units, and its mean.
     pub best: Vec<f64>,
     pub best_value: f64,
     /// Loss of the found point against it: the grid's luckiest, so that this is no less than what
@@ -181,17 +181,21 @@ fn rivals_of(plan: &Plan, ours: &[f64], samples: &[Vec<f64>]) -> Vec<RivalResult
 }
 
 fn regret(plan: &Plan, grid: &[Vec<f64>], ours: &[f64], samples: &[Vec<f64>]) -> Option<Regret> {
-    let gain = |sample: &[f64]| moments(sample).mean().map(|mean| plan.good.gain(mean));
+    // On the replications that both have: others would count for one of them alone.
+    let gain = |sample: &Vec<f64>| {
+        let pairs = sample.iter().zip(ours).map(|(&theirs, &ours)| (theirs, ours));
+        Some(plan.good.gain(pairs.collect::<Paired>().difference().mean()?))
+    };
     let gains = samples.iter().enumerate().filter_map(|(at, sample)| Some((at, gain(sample)?)));
-    let (best, best_gain) = gains.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    let (best, regret) = gains.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
     let all: Vec<&[f64]> = std::iter::once(ours).chain(samples.iter().map(Vec::as_slice)).collect();
     let lead = with_best(&all, plan.good, plan.confidence)?.swap_remove(0).gain;
     let interval = Interval { low: -lead.high, high: -lead.low };
     Some(Regret {
         points: grid.len(),
         best: grid[best].clone(),
-        best_value: plan.good.gain(best_gain),
-        regret: best_gain - gain(ours)?,
+        best_value: moments(&samples[best]).mean()?,
+        regret,
         interval,
         at_noise_floor: plan.delta.map(|d| -d <= interval.low && interval.high <= d),
     })
@@ -269,6 +273,42 @@ mod tests {
         assert_eq!(at(0.5, 0.02, 1, Some(0.2)).regret.unwrap().at_noise_floor, Some(false));
         // Wide intervals say nothing of the noise floor, wherever the found point is.
         assert_eq!(at(0.0, 2.0, 1, Some(0.1)).regret.unwrap().at_noise_floor, Some(false));
+    }
+
+    /// What all points have in common isn't lost where some of them fail.
+    #[test]
+    fn regret_is_of_the_replications_that_both_have() {
+        struct Failing;
+        impl Evaluate for Failing {
+            fn evaluate(&self, requests: &[Request]) -> Result<Vec<Vec<Option<f64>>>, Stop> {
+                let value = |request: &Request, replication: u32| match &request.target {
+                    Target::Point(x) if x[0] > 0.0 && replication < 3 => None,
+                    _ => Some(f64::from(replication)),
+                };
+                let values = |of: &Request| (0..of.replications).map(|r| value(of, r)).collect();
+                Ok(requests.iter().map(values).collect())
+            }
+        }
+        let parameter = Range { low: -1.0, high: 1.0, log: false, integer: false };
+        let mut plan = Plan {
+            found: &[0.5],
+            rivals: &[],
+            good: Good::Less,
+            seed: 1,
+            scenario: 9,
+            replications: 10,
+            grid: Some(5),
+            delta: Some(0.1),
+            confidence: 0.95,
+        };
+        for good in [Good::Less, Good::More] {
+            plan.good = good;
+            let space = Space { parameters: vec![parameter] };
+            let regret = confirm(&space, &Failing, &plan, &|_| {}).unwrap().regret.unwrap();
+            assert_eq!(regret.regret, 0.0);
+            assert_eq!((regret.interval.low, regret.interval.high), (0.0, 0.0));
+            assert_eq!(regret.at_noise_floor, Some(true));
+        }
     }
 
     /// The interval of the regret holds the true loss as often as promised.
