@@ -80,6 +80,11 @@ pub fn judge(experiment: &Experiment, claim: &Claim, moments: Option<&Vec<Moment
 }
 
 impl Judged {
+    /// Returns whether there was anything to judge by: one run, or two where the spread of runs is.
+    pub fn is_judged(&self) -> bool {
+        self.simulated.is_some() && (self.tolerance.is_some() || self.sd_run.is_some())
+    }
+
     /// Returns the verdict's name in files.
     pub fn verdict(&self) -> &'static str {
         if self.passed { "pass" } else { "fail" }

@@ -204,14 +204,21 @@ pub fn short_batches(experiment: &Experiment, kept: &Kept, shown: &BTreeSet<u32>
 
 /// Returns what the search for the best point came to, and what it took.
 pub fn selected(experiment: &Experiment, rule: &Select, selected: &Selected) -> String {
-    let equal = f64::from(selected.most) * f64::from(experiment.points());
-    format!(
-        "\nselected: {}\n{} replications, where {} for each point would have been {}\n",
+    let mut text = format!(
+        "\nselected: {}\n{} replications",
         selection(experiment, rule, selected),
-        grouped(selected.total as f64),
-        grouped(f64::from(selected.most)),
-        grouped(equal)
-    )
+        grouped(selected.total as f64)
+    );
+    // What was stopped before it was decided spared nothing.
+    if selected.best.is_some() {
+        let equal = f64::from(selected.most) * f64::from(experiment.points());
+        text += &format!(
+            ", where {} for each point would have been {}",
+            grouped(f64::from(selected.most)),
+            grouped(equal)
+        );
+    }
+    text + "\n"
 }
 
 /// Returns which point a selection found, in a clause.
@@ -302,11 +309,13 @@ pub fn comparisons(experiment: &Experiment, kept: &Kept) -> String {
     }
     let columns = kept.comparisons.iter().filter(headline).map(|comparison| comparison.column);
     let columns: BTreeSet<usize> = columns.collect();
+    let is_all = shown_points(experiment).len() == experiment.points() as usize;
+    let seen = if is_all { "" } else { " of these points" };
     for column in columns {
         let mut same = kept.comparisons.iter().filter(|comparison| comparison.column == column);
         if same.all(equal) {
             let name = &experiment.columns[column];
-            text += &format!("{name} is the same in every replication\n");
+            text += &format!("{name} is the same in every replication{seen}\n");
         }
     }
     text
@@ -377,7 +386,7 @@ pub fn claims(experiment: &Experiment, judged: &[Judged]) -> String {
         row.push(match (claim.simulated, claim.interval) {
             (Some(mean), Some(interval)) => plus_minus(mean, interval.half_width()),
             (Some(mean), None) => format!("{mean}"),
-            _ => "no run".to_owned(),
+            _ => "no value".to_owned(),
         });
         row.push(claim.sd_run.map_or("none".to_owned(), |sd| format!("{sd:.3}")));
         if tolerances {

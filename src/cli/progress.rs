@@ -14,14 +14,17 @@ use crate::spec::{Experiment, Optimize};
 
 const TEMPLATE: &str = "{bar:30} {pos}/{len} replications, {speed}, {left} left{failed}";
 
+/// Returns the column of the number of arrivals, where the model counts them.
+pub(super) fn arrivals_column(experiment: &Experiment) -> Option<usize> {
+    experiment.columns.iter().position(|column| column == "arrivals")
+}
+
 /// A bar on stderr; silent when stderr is no terminal.
 pub(super) struct Progress {
     bar: ProgressBar,
     arrivals: Arc<AtomicU64>,
-    /// Arrivals of replications that were there before.
-    recalled: AtomicU64,
     failed: Arc<AtomicU64>,
-    /// Column of the number of arrivals, where the model counts them.
+    /// Column of the number of arrivals.
     column: Option<usize>,
 }
 
@@ -60,17 +63,17 @@ impl Progress {
                     }
                 }),
         );
-        let column = experiment.columns.iter().position(|column| column == "arrivals");
-        Ok(Progress { bar, arrivals, recalled: AtomicU64::new(0), failed, column })
+        let column = arrivals_column(experiment);
+        Ok(Progress { bar, arrivals, failed, column })
     }
 
     pub(super) fn observe(&self, event: Event) {
         match event {
             Event::Finished(values) => {
-                self.arrivals.fetch_add(self.arrivals_of(values), Ordering::Relaxed);
+                let arrivals = self.column.map_or(0, |column| values[column] as u64);
+                self.arrivals.fetch_add(arrivals, Ordering::Relaxed);
             }
-            Event::Recalled(values) => {
-                self.recalled.fetch_add(self.arrivals_of(values), Ordering::Relaxed);
+            Event::Recalled(_) => {
                 let expected = self.bar.length().unwrap_or_default();
                 self.bar.set_length(expected.saturating_sub(1));
                 return;
@@ -87,14 +90,9 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    fn arrivals_of(&self, values: &[f64]) -> u64 {
-        self.column.map_or(0, |column| values[column] as u64)
-    }
-
-    /// Takes the bar off the screen and returns the number of arrivals in all replications.
-    pub(super) fn finish(&self) -> u64 {
+    /// Takes the bar off the screen.
+    pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
-        self.arrivals.load(Ordering::Relaxed) + self.recalled.load(Ordering::Relaxed)
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::args::{Output, Run};
 use super::failures::{command, failures, name_failures};
-use super::progress::{Progress, SearchProgress, cancel_on_signal};
+use super::progress::{Progress, SearchProgress, arrivals_column, cancel_on_signal};
 use super::search::{self, Fruitless, Searched};
 use super::{End, Loaded, Usage, complain, load_whole, print, quoted_path, reports, shards};
 use crate::claims::{self, Judged};
@@ -155,11 +155,14 @@ fn sweep_with(
     let is_open =
         experiment.select.is_some() || matches!(experiment.replications, Replications::Until(_));
     let mut reached = vec![0; if is_open { experiment.points() as usize } else { 0 }];
+    // Of the rows that are kept: a selection runs some for nothing.
+    let (mut arrivals, column) = (0, arrivals_column(experiment));
     let mut sink = |output| {
-        if let engine::Output::Row(row) = &output
-            && let Some(reached) = reached.get_mut(row.point as usize)
-        {
-            *reached = row.replication + 1;
+        if let engine::Output::Row(row) = &output {
+            if let Some(reached) = reached.get_mut(row.point as usize) {
+                *reached = row.replication + 1;
+            }
+            arrivals += column.map_or(0, |column| row.values[column] as u64);
         }
         results.take(output)
     };
@@ -169,7 +172,7 @@ fn sweep_with(
         Some(rule) => engine::select(experiment, rule, &plan, options, store, &observe, &mut sink)
             .map(|(failed, selected)| (failed, Some(selected))),
     };
-    let arrivals = progress.finish();
+    progress.finish();
     let seconds = start.0.elapsed().as_secs_f64();
     let (failed, selected) = match simulated {
         Err(EngineError::Interrupted) => {
@@ -396,10 +399,10 @@ fn goes_on(store: &Store, plan: &Plan, intent: &Intent) -> String {
 pub(super) fn name_failed_claims(experiment: &Experiment, judged: &[Judged]) -> anyhow::Result<()> {
     for claim in judged.iter().filter(|claim| !claim.passed) {
         let at = if claim.at.is_empty() { String::new() } else { format!(" at {}", claim.at) };
-        let why = if claim.sd_run.is_none() {
-            " (fewer than two replications have a value, so there is nothing to judge by)"
-        } else {
+        let why = if claim.is_judged() {
             ""
+        } else {
+            " (too few replications have a value, so there is nothing to judge by)"
         };
         complain(&anyhow::anyhow!(
             "{}: claim failed: {} of {}{at} was published as {}, simulated as {}{why}",

@@ -130,7 +130,7 @@ pub fn select<E: Send>(
         left,
         tied,
         without_value,
-        most: selection.replications(),
+        most: kept.iter().map(rows).max().unwrap_or_default() as u32,
         total: kept.iter().map(rows).sum(),
     };
     for output in kept.into_iter().flatten() {

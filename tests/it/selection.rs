@@ -115,3 +115,33 @@ fn a_response_without_good_values_is_refused() {
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("no response `arrivals` has good and bad values"), "{}", said.err);
 }
+
+/// What a selection has run for nothing isn't counted, so that numbers don't depend on threads; and one
+/// that a failure ended has spared nothing.
+#[test]
+fn counts_are_those_of_the_rows() {
+    let place = Place::new();
+    let model = "model: {loss_router: {channels: [2, 4], interarrival: {poisson: 15}, service: {poisson: 80}, horizon: 6000MORE}}
+policies: [coin: {theta: 0.333}, alternate, trigger]
+replications: 60
+";
+    let spec = |more: &str| model.replace("MORE", more);
+    let select = "select: {response: errors_pct, delta: 2, first_stage: 5}\n";
+    place.write("eager.yaml", &format!("name: eager\n{}{select}", spec("")));
+    let said = ["1", "2"].map(|threads| {
+        let said = place.fine(&["eager.yaml", "--json", "--fresh", "--threads", threads]);
+        serde_json::from_str::<serde_json::Value>(&said).unwrap()["counts"].clone()
+    });
+    assert_eq!(said[0], said[1]);
+    let rows = place.parquet("results/eager/replications.parquet");
+    assert!(rows.height() < 180, "it was decided early");
+    let arrivals = rows.column("arrivals").unwrap().cast(&polars::prelude::DataType::Float64);
+    let arrivals: f64 = arrivals.unwrap().f64().unwrap().iter().flatten().sum();
+    assert_eq!(said[0]["arrivals"].as_f64(), Some(arrivals));
+    let select = "select: {response: errors_pct, delta: 0.01, first_stage: 5}\n\
+                  common_random_numbers: none\n";
+    place.write("ended.yaml", &format!("name: ended\n{}{select}", spec(", max_arrivals: 405")));
+    let said = place.run(&["ended.yaml", "--seed", "2"]);
+    assert_eq!(said.code, Some(3), "{}", said.err);
+    assert!(said.out.contains("\n5 replications\n"), "{}", said.out);
+}
