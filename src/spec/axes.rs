@@ -251,7 +251,8 @@ fn told_apart(levels: &Levels) -> bool {
 /// Returns the remedy for an axis name that a claim or condition got wrong.
 pub fn axis_help<'a>(name: &str, columns: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if columns.clone().into_iter().next().is_none() {
-        return "no such field is swept: `{values: [1, 2, 5]}` in place of a value sweeps it"
+        return "nothing that it could name is swept: leave it out, or sweep a field by `{values: [1, \
+                2, 5]}` in place of its value"
             .to_owned();
     }
     near_or_all(name, columns, "the axes are")

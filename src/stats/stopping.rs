@@ -95,7 +95,7 @@ pub struct Rule {
 /// What makes a rule meaningless.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Fault {
-    #[error("at least {min} replications but at most {max}: raise `max` or lower `min`")]
+    #[error("at least {min} replications but at most {max}: raise `max`, or give a `min` up to it")]
     Bounds { min: u32, max: u32 },
     #[error("at most {max} replications: an interval needs 2")]
     Max { max: u32 },
@@ -262,7 +262,7 @@ mod tests {
         let fine = Target::HalfWidth(1.0);
         assert_eq!(
             new(9, 8, fine, 0.9),
-            "at least 9 replications but at most 8: raise `max` or lower `min`"
+            "at least 9 replications but at most 8: raise `max`, or give a `min` up to it"
         );
         assert_eq!(new(1, 1, fine, 0.9), "at most 1 replications: an interval needs 2");
         assert_eq!(new(1, 9, fine, 1.0), "confidence 1: it must be above 0 and below 1");

@@ -127,7 +127,7 @@ pub const REPLICATIONS: Kind = Kind {
             takes: Takes::Integer { min: 2, max: u32::MAX as u64 },
             default: Default::Integer(FIRST as u64),
             unit: "replications",
-            about: "the least; never fewer than 20, below which stopping early is not sound",
+            about: "the least; no point stops before 20, which is not sound, unless `max` is less",
         },
         Field {
             name: "max",
