@@ -21,13 +21,26 @@ pub fn plus_minus(mean: f64, half: f64) -> String {
     format!("{mean} ± {half:.decimals$}")
 }
 
-/// Returns a number with at most six significant digits.
+/// Returns a number with at most six significant digits, and all of its whole part.
 pub fn short(number: f64) -> String {
-    match rounded(number, 6) {
-        rounded if rounded != 0.0 && !(1e-9..MANY).contains(&rounded.abs()) => {
-            format!("{rounded:e}")
+    written(whole(number, 6))
+}
+
+/// Returns a number with all of its digits.
+pub fn written(number: f64) -> String {
+    match number {
+        number if number != 0.0 && !(1e-9..MANY).contains(&number.abs()) => {
+            format!("{number:e}")
         }
-        rounded => format!("{rounded}"),
+        number => format!("{number}"),
+    }
+}
+
+/// Returns a number rounded to so many significant digits, or to a whole one if that has more.
+pub fn whole(number: f64, digits: usize) -> f64 {
+    match number.abs() {
+        size if size < MANY => rounded(number, digits.max(size.log10() as usize + 1)),
+        _ => rounded(number, digits),
     }
 }
 
@@ -107,6 +120,9 @@ mod tests {
         assert_eq!(plus_minus(1.5e300, 2e298), "1.500e300 ± 2.0e298");
         assert_eq!((short(1e300), short(-2.5e-12)), ("1e300".into(), "-2.5e-12".into()));
         assert_eq!((short(0.0), short(123_456.78)), ("0".into(), "123457".into()));
+        assert_eq!((short(-1_234_567.8), short(1e6)), ("-1234568".into(), "1000000".into()));
+        assert_eq!(plus_minus(1_234_567.0, 0.0), "1234567 ± 0");
+        assert_eq!((written(1_234_567.5), written(0.0)), ("1234567.5".into(), "0".into()));
         assert_eq!(grouped(1_234_567.0), "1 234 567");
         assert_eq!(grouped(12.0), "12");
         assert_eq!((short(0.0079432823), short(1.0)), ("0.00794328".into(), "1".into()));

@@ -7,7 +7,7 @@ use super::numbers::{plus_minus, short};
 use super::verdict::value;
 use super::{judged_cell, table};
 use crate::design::Level;
-use crate::frame::{Direction, Found, FoundPoint};
+use crate::frame::{Direction, Found, FoundPoint, Ranking};
 
 /// Most rows.
 const ROWS: usize = 60;
@@ -69,8 +69,13 @@ pub fn overview(found: &Found) -> Option<String> {
         Some(Direction::More) => "most",
         _ => "least",
     };
-    let mut text =
-        format!("each policy's point with the {most} {}\n{table}\n", measures[by].column);
+    let is_by_gains = |point: &&FoundPoint| found.ranking(point.scenario, by) == Ranking::Gains;
+    let how = match points.iter().any(is_by_gains) {
+        true => "; the best of all is judged by the replications that points share",
+        false => "",
+    };
+    let column = &measures[by].column;
+    let mut text = format!("each policy's point with the {most} {column}{how}\n{table}\n");
     if points.len() > ROWS {
         text += &format!("{} more are in summary.csv\n", points.len() - ROWS);
     }

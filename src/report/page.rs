@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use self::tables::{comparisons, number, points, precise};
 use super::figure::{Body, Figure, Look, Mark, Scale, Series, titled};
-use super::numbers::{plus_minus, short};
+use super::numbers::{plus_minus, short, written};
 use super::plot::{self, Drawn, escaped};
 use super::verdict::{claimed, verdict};
 use crate::frame::Found;
@@ -127,18 +127,18 @@ fn claims(found: &Found) -> String {
         let simulated = match (claim.simulated, claim.ends) {
             (Some(mean), Some((low, high))) => plus_minus(mean, (high - low) / 2.0),
             (Some(mean), None) => short(mean),
-            _ => "no run".to_owned(),
+            _ => "no value".to_owned(),
         };
         let mut cells = vec![
             ("", claimed(found, claim)),
             ("", claim.response.clone()),
-            ("number", short(claim.published)),
+            ("number", written(claim.published)),
             ("number", simulated),
             ("number", claim.p.map_or("none".to_owned(), p_value)),
             (claim.verdict.as_str(), claim.verdict.clone()),
         ];
         if tolerances {
-            let tolerance = claim.tolerance.map_or(String::new(), short);
+            let tolerance = claim.tolerance.map_or(String::new(), written);
             cells.insert(4, ("number", tolerance));
         }
         let cells = cells.iter().map(|(class, cell)| match *class {

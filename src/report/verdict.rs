@@ -114,7 +114,7 @@ fn winner(
     let mut text = format!("{at}{name} has the {most} {column}, {}", value(&summary));
     text += match ranking {
         Ranking::Means => "",
-        Ranking::UnequalMeans => ", though points have unequal numbers of replications",
+        Ranking::UnequalMeans => ", though not all points may have values of the same replications",
         Ranking::Gains => ", judged by the replications that points share",
     };
     let may_be_best =
@@ -160,10 +160,11 @@ fn winner(
 pub fn claimed(found: &Found, claim: &FoundClaim) -> String {
     let point = claim.point.and_then(|point| found.point(point));
     let levels = point.into_iter().flat_map(|point| &point.levels);
-    // The axes that it names.
-    let levels = levels.map(|(axis, level)| (axis.clone(), level.to_string()));
+    // The axes that it names; it may give fewer digits than their levels have.
+    let named = format!(" {}", claim.at);
+    let levels = levels.filter(|(axis, _)| named.contains(&format!(" {axis}=")));
     let levels: Vec<(String, String)> =
-        levels.filter(|(axis, level)| claim.at.contains(&format!("{axis}={level}"))).collect();
+        levels.map(|(axis, level)| (axis.clone(), level.to_string())).collect();
     match (levels.is_empty(), claim.at.is_empty()) {
         (_, true) => isolated(&claim.policy),
         (true, _) => format!("{} at {}", isolated(&claim.policy), isolated(&claim.at)),
@@ -236,7 +237,7 @@ fn search(search: &serde_json::Value) -> Sentence {
         .collect();
     let confirmed = &search["confirmed"];
     let end = |name: &str| confirmed[name].as_f64();
-    let confirmed = match (end("mean"), end("ci_low").zip(end("ci_high"))) {
+    let value = match (end("mean"), end("ci_low").zip(end("ci_high"))) {
         (Some(mean), Some((low, high))) => plus_minus(mean, (high - low) / 2.0),
         (Some(mean), None) => short(mean),
         _ => "none".to_owned(),
@@ -246,7 +247,7 @@ fn search(search: &serde_json::Value) -> Sentence {
         policy => format!(" of {}", isolated(policy)),
     };
     let mut said = format!(
-        "The search {}{policy}{place} found {} in {} replications; confirmed {}: {confirmed}",
+        "The search {}{policy}{place} found {} in {} replications; confirmed {}: {value}",
         isolated(text("search")),
         values.join(", "),
         grouped(search["spent"].as_f64().unwrap_or_default()),
@@ -278,14 +279,18 @@ fn three(number: f64) -> String {
 }
 
 fn claims(found: &Found) -> Option<Sentence> {
+    // Without a tolerance a figure is judged by how runs differ.
+    let is_judged = |claim: &FoundClaim| {
+        claim.simulated.is_some() && (claim.tolerance.is_some() || claim.p.is_some())
+    };
     let all = found.claims.len();
     let failed: Vec<String> = found
         .claims
         .iter()
-        .filter(|claim| claim.verdict != "pass" && claim.simulated.is_some())
+        .filter(|claim| claim.verdict != "pass" && is_judged(claim))
         .map(|claim| format!("{} of {}", claim.response, claimed(found, claim)))
         .collect();
-    let unknown = found.claims.iter().filter(|claim| claim.simulated.is_none()).count();
+    let unknown = found.claims.iter().filter(|claim| !is_judged(claim)).count();
     let mut text = match (all, failed.len(), all - unknown) {
         (0, ..) => return None,
         (.., 0) => "No published figure can be judged".to_owned(),
@@ -302,7 +307,7 @@ fn claims(found: &Found) -> Option<Sentence> {
         ),
     };
     if unknown > 0 {
-        text += &format!("; for {unknown} of {all} there is no simulated value");
+        text += &format!("; {unknown} of {all} can't be judged: too few replications have a value");
     }
     Some(Sentence { text: text + ".", good: Some(failed.is_empty() && unknown == 0) })
 }

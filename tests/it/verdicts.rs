@@ -261,3 +261,150 @@ fn a_report_that_fails_leaves_the_old_one() {
     place.fine(&["report", "results/old", "--quiet"]);
     assert!(page(&place, "results/old") == before);
 }
+
+/// Numbers of many digits are neither rounded to others nor made equal to what they differ from.
+#[test]
+fn digits_that_matter_are_shown() {
+    let place = Place::new();
+    let model = "
+model:
+  loss_router:
+    channels: [2, 4]
+    interarrival: {deterministic: 1}
+    service: {poisson: 80}
+    horizon: {values: [1_234_567, 1_234_999]}
+policies: [coin: {theta: 0.333}, alternate]
+replications: 2
+published:
+  claims:
+    - {policy: coin, response: arrivals, at: {horizon: 1234567}, value: 1234572, tolerance: 4}
+";
+    place.write("long.yaml", &format!("name: long{model}"));
+    assert_eq!(place.run(&["long.yaml", "--quiet"]).code, Some(1));
+    let said = place.fine(&["report", "results/long"]);
+    for horizon in ["1234567", "1234999"] {
+        assert!(said.contains(&format!("At horizon {horizon}: ")), "{said}");
+    }
+    assert!(said.contains("of coin at horizon 1234567."), "{said}");
+    let page = page(&place, "results/long");
+    let cells = "<td class=\"number\">1234572</td><td class=\"number\">1234567 ± 0</td>";
+    assert!(page.contains(cells), "{page}");
+    // The whole part of what the tables show, too.
+    let column = column(&data(&page), 0, "arrivals").unwrap();
+    assert_eq!(column["values"][0], 1_234_567);
+}
+
+/// What is judged is said to be, and what isn't fails without a verdict on the figure.
+#[test]
+fn claims_are_judged_by_what_there_is() {
+    let place = Place::new();
+    let claim = "{policy: coin, response: errors_pct, value: 90, tolerance: 1}";
+    let rest = "policies: [coin: {theta: 0.333}]\nreplications: 1\npublished: {claims: [CLAIM]}\n";
+    let spec = format!("name: one{MODEL}{}", rest.replace("CLAIM", claim));
+    place.write("one.yaml", &spec);
+    let said = place.run(&["one.yaml", "--quiet"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    assert!(!said.err.contains("nothing to judge by"), "{}", said.err);
+    let told = place.fine(&["report", "results/one"]);
+    assert!(told.contains("doesn't agree with the published errors_pct of coin."), "{told}");
+    // Of two replications one is refused.
+    let spec = spec.replace("5_000", "6_000\n    max_arrivals: 401").replace(": 1\n", ": 2\n");
+    place.write("one.yaml", &spec.replace(", tolerance: 1", ""));
+    let said = place.run(&["one.yaml", "--quiet", "--fresh", "--seed", "3"]);
+    assert_eq!(said.code, Some(3), "{}", said.err);
+    assert!(said.err.contains("nothing to judge by"), "{}", said.err);
+    let told = place.fine(&["report", "results/one"]);
+    assert!(!told.contains("doesn't agree"), "{told}");
+    assert!(told.contains("No published figure can be judged; 1 of 1 can't be judged"), "{told}");
+}
+
+/// Two claims on two points of an axis have two names, though they give fewer digits than it has.
+#[test]
+fn claims_are_named_by_the_axes_that_they_name() {
+    let place = Place::new();
+    let rest = "policies: [theta: {label: l, rule: j, alpha: {logspace: [0.001, 0.1, 5]}}]
+replications: 4
+published:
+  claims:
+    - {policy: l, response: errors_pct, at: {alpha: 0.0031622776602}, value: 5}
+    - {policy: l, response: errors_pct, at: {alpha: 0.0316227766}, value: 5}
+";
+    place.write("two.yaml", &format!("name: two{MODEL}{rest}"));
+    assert_eq!(place.run(&["two.yaml", "--quiet"]).code, Some(1));
+    let said = place.fine(&["report", "results/two"]);
+    let expected = "2 of 2 published figures: errors_pct of l at alpha 0.003162; errors_pct of l at alpha 0.03162.";
+    assert!(said.contains(expected), "{said}");
+}
+
+/// Equally many values may be of other replications.
+#[test]
+fn equal_numbers_of_other_replications_are_not_the_same() {
+    let place = Place::new();
+    let spec = "
+name: eq
+seed: 69
+model: {supermarket: {servers: 2, capacity: 1, interarrival: {exponential: 1}, load: 3, service: {exponential: 1}, arrivals: 5, warmup: {arrivals: 3}}}
+policies: [{weighted_random: {label: a, weights: [1, 1]}}, {weighted_random: {label: b, weights: [2, 1]}}]
+replications: 30
+";
+    place.write("eq.yaml", spec);
+    place.fine(&["eq.yaml", "--quiet"]);
+    let said = place.fine(&["report", "results/eq"]);
+    let summary = place.parquet("results/eq/summary.parquet");
+    let (responses, n) = (summary.column("response").unwrap(), summary.column("n").unwrap());
+    let of = (0..summary.height())
+        .filter(|&row| responses.str().unwrap().get(row) == Some("sojourn_time"));
+    let counts: Vec<u64> = of.map(|row| n.u64().unwrap().get(row).unwrap()).collect();
+    assert!(counts[0] == counts[1] && counts[0] < 30, "{counts:?}");
+    assert!(said.contains("a has the least sojourn_time"), "{said}");
+    assert!(said.contains("judged by the replications that points share"), "{said}");
+}
+
+/// Points of one policy that have met the others on other replications are in order of their means; only
+/// the best of all stands for its policy whatever its mean.
+#[test]
+fn a_policy_is_shown_at_its_least_mean() {
+    let place = Place::new();
+    let rest = "
+policies:
+  - coin: {theta: {linspace: [0.1, 0.9, 21]}}
+  - theta: {label: runs, rule: j, max_run: 2, alpha: {logspace: [0.0001, 1, 21]}}
+replications: {max: 60, until: {response: errors_pct, half_width: 1.0}}
+";
+    place.write("many.yaml", &format!("name: many{}{rest}", MODEL.replace("5_000", "2_000")));
+    for seed in ["18", "19", "20", "21", "22", "23"] {
+        let said = place.fine(&["many.yaml", "--seed", seed, "--fresh"]);
+        assert!(said.contains("; the best of all is judged by the replications"), "{said}");
+        let summary = place.parquet("results/many/summary.parquet");
+        let text = |name: &str| summary.column(name).unwrap().str().unwrap().clone();
+        let number = |name: &str| summary.column(name).unwrap().f64().unwrap().clone();
+        let (mean, theta) = (number("mean"), number("theta"));
+        let of_coin = (0..summary.height()).filter(|&row| {
+            text("policy").get(row) == Some("coin")
+                && text("response").get(row) == Some("errors_pct")
+        });
+        let least = of_coin.min_by(|&a, &b| mean.get(a).partial_cmp(&mean.get(b)).unwrap());
+        let least = balancelab::report::short(theta.get(least.unwrap()).unwrap());
+        let row = said.lines().find(|line| line.contains(" coin ") && line.contains('±')).unwrap();
+        assert!(row.split_whitespace().any(|cell| cell == least), "{least} not in {row}");
+    }
+}
+
+/// What is true of the points that a table shows isn't said of all.
+#[test]
+fn equal_points_that_are_shown_do_not_speak_for_others() {
+    let place = Place::new();
+    let alphas: Vec<String> =
+        (0..21).map(|i| if i % 2 == 0 { format!("{i}e-12") } else { format!("0.{i}") }).collect();
+    let rest = format!(
+        "policies:\n  - coin: {{theta: 0.333}}\n  \
+         - theta: {{label: l, rule: j, start: 0.333, alpha: {{values: [{}]}}}}\nreplications: 4\n",
+        alphas.join(", ")
+    );
+    place.write("some.yaml", &format!("name: some{MODEL}{rest}"));
+    let said = place.fine(&["some.yaml"]);
+    assert!(
+        said.contains("errors_pct is the same in every replication of these points\n"),
+        "{said}"
+    );
+}

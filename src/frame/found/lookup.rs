@@ -11,19 +11,27 @@ pub(super) struct Lookup {
     scenarios: usize,
     /// Position of a point's comparison in a response.
     compared: HashMap<(u32, usize), usize>,
-    /// How points are ranked in the scenarios and responses of which some have more values than others.
+    /// How points are ranked in the scenarios and responses of which they have values of other
+    /// replications.
     uneven: HashMap<(usize, usize), Ranking>,
 }
 
 /// How the points of a scenario are ranked in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranking {
-    /// By means of equally many values.
+    /// By means of the same replications.
     Means,
-    /// By means, though some are of more values than others.
+    /// By means, though they may be of other replications.
     UnequalMeans,
     /// By gains over the best of the others, on the replications that each two share.
     Gains,
+}
+
+impl FoundPoint {
+    /// Returns how many replications have a value of something.
+    fn rows(&self) -> Option<u64> {
+        self.summaries.iter().flatten().map(|one| one.n).max()
+    }
 }
 
 impl Found {
@@ -45,13 +53,18 @@ impl Found {
         let comparisons = self.comparisons.iter().enumerate();
         let compared = comparisons.map(|(at, one)| ((one.point, one.response), at)).collect();
         self.lookup = Lookup { scenarios: known.len(), compared, uneven: HashMap::new() };
+        let counts = &self.manifest["counts"];
+        let has_failures = counts["failed"].as_u64() != Some(0);
+        let all = counts["replications"].as_u64().unwrap_or_default();
         // Points come scenario by scenario.
         for points in self.points.chunk_by(|a, b| a.scenario == b.scenario) {
             for response in 0..self.layout.responses.len() {
                 let known = points.iter().filter(|point| point.summaries[response].is_some());
-                let mut counts = known.clone().filter_map(|one| Some(one.summaries[response]?.n));
-                let first = counts.next();
-                if counts.all(|count| Some(count) == first) {
+                let counts = || known.clone().filter_map(|one| Some(one.summaries[response]?.n));
+                let rows = known.clone().filter_map(FoundPoint::rows).max();
+                let is_whole = |count: u64| Some(count) == rows && (!has_failures || count == all);
+                // Equally many may be others: where some have no value, or have failed.
+                if counts().all(is_whole) {
                     continue;
                 }
                 let has_gain = |point: &FoundPoint| {
@@ -73,20 +86,26 @@ impl Found {
     }
 
     /// Returns what a point is ranked by among those of its scenario, less being better: whether a
-    /// selection by this response has left it behind, and its mean (or what is opposite to it) or what
-    /// its gain lacks.
+    /// selection has left it behind, and its mean (or what is opposite to it) or what its gain lacks.
     pub fn standing(&self, point: &FoundPoint, response: usize) -> Option<(bool, f64)> {
+        let (is_left_behind, mean) = self.mean(point, response)?;
+        let rank = match self.ranking(point.scenario, response) {
+            Ranking::Gains => -self.bests.get(&(point.number, response))?.gain?,
+            Ranking::Means | Ranking::UnequalMeans => mean,
+        };
+        Some((is_left_behind, rank))
+    }
+
+    /// Returns a point's mean (or what is opposite to it), less being better, after whether a selection
+    /// by this response has left it behind.
+    pub fn mean(&self, point: &FoundPoint, response: usize) -> Option<(bool, f64)> {
         let mean = point.summaries[response]?.mean;
         let measure = &self.layout.responses[response];
-        let rank = match (self.ranking(point.scenario, response), measure.good) {
-            (Ranking::Gains, _) => -self.bests.get(&(point.number, response))?.gain?,
-            (_, Some(Direction::More)) => -mean,
-            _ => mean,
-        };
         let selected = &self.manifest["selected"];
         let is_by_it = selected["response"] == *measure.column.as_str();
         let mut left = selected["left"].as_array().into_iter().flatten();
-        Some((is_by_it && !left.any(|number| *number == point.number), rank))
+        let is_left_behind = is_by_it && !left.any(|number| *number == point.number);
+        Some((is_left_behind, if measure.good == Some(Direction::More) { -mean } else { mean }))
     }
 
     /// Returns the number of scenarios that have points.

@@ -18,26 +18,38 @@ const SIDE: usize = 128;
 
 /// Returns for each policy in each scenario its best point in a response, in plan order; of a
 /// response without a good direction its only point.
+///
+/// The best of a scenario stands for its policy, however they are ranked; others are the best by their
+/// means. Gains tell who is best of all, but two of one policy may have been held against the others
+/// on other replications.
 pub fn best(found: &Found, response: usize) -> Vec<&FoundPoint> {
-    let good = found.layout.responses[response].good;
-    let mut chosen: Vec<(usize, &str, Option<&FoundPoint>)> = Vec::new();
-    for point in &found.points {
-        let Some(standing) = found.standing(point, response) else { continue };
-        let group = (point.scenario, point.policy.as_str());
-        // Points come scenario by scenario and policy by policy.
-        let known = chosen.last_mut().filter(|(scenario, policy, _)| (*scenario, *policy) == group);
-        let Some((.., known)) = known else {
-            chosen.push((group.0, group.1, Some(point)));
-            continue;
-        };
-        let than = known.and_then(|known| found.standing(known, response));
-        match (good, than) {
-            (Some(_), Some(than)) if standing < than => *known = Some(point),
-            (None, _) => *known = None,
-            _ => {}
+    let is_directed = found.layout.responses[response].good.is_some();
+    let mut chosen = Vec::new();
+    // Points come scenario by scenario and policy by policy.
+    for points in found.points.chunk_by(|a, b| a.scenario == b.scenario) {
+        let known = points.iter().filter(|point| found.standing(point, response).is_some());
+        let known: Vec<&FoundPoint> = known.collect();
+        let leader = first(&known, |point| found.standing(point, response));
+        for points in known.chunk_by(|a, b| a.policy == b.policy) {
+            if is_directed {
+                let leader = leader.filter(|leader| leader.policy == points[0].policy);
+                chosen.extend(leader.or_else(|| first(points, |one| found.mean(one, response))));
+            } else if let [only] = points {
+                chosen.push(*only);
+            }
         }
     }
-    chosen.into_iter().filter_map(|(.., point)| point).collect()
+    chosen
+}
+
+/// Returns the first of those with the least standing.
+fn first<'f>(
+    points: &[&'f FoundPoint],
+    standing: impl Fn(&FoundPoint) -> Option<(bool, f64)>,
+) -> Option<&'f FoundPoint> {
+    let all = points.iter().filter_map(|&point| Some((point, standing(point)?)));
+    let best = all.reduce(|best, next| if next.1 < best.1 { next } else { best });
+    best.map(|(point, _)| point)
 }
 
 /// Returns the differences of each policy's best point from the baseline.

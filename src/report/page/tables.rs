@@ -14,7 +14,7 @@ const COMPARISONS: usize = 250_000;
 const INTERVAL: usize = 17;
 const CELL: usize = 8;
 
-/// Returns a number with at most six significant digits, or null.
+/// Returns a number with at most six significant digits and all of its whole part, or null.
 pub(super) fn number(value: Option<f64>) -> Value {
     with_digits(value, 6)
 }
@@ -32,7 +32,7 @@ pub(super) fn precise(value: Option<f64>, half: Option<f64>) -> Value {
 
 fn with_digits(value: Option<f64>, digits: usize) -> Value {
     let Some(value) = value.filter(|value| value.is_finite()) else { return Value::Null };
-    let rounded = numbers::rounded(value, digits);
+    let rounded = numbers::whole(value, digits);
     // Without a needless `.0`.
     if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
         json!(rounded as i64)
