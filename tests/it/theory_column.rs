@@ -192,3 +192,28 @@ fn theory_says_so_where_it_has_nothing() {
     assert!(out.starts_with("theory covers ") && out.contains("none elsewhere"), "{out}");
     assert!(out.ends_with("and so nothing of this experiment\n"), "{out}");
 }
+
+/// Where nothing can wait, nothing does in theory either, not even for a rounding error.
+#[test]
+fn no_wait_is_no_wait_exactly() {
+    let place = Place::new();
+    let spec = "
+name: full
+model: {supermarket: {servers: 2, capacity: 1, interarrival: {exponential: 1}, load: 3, service: {exponential: 1}, arrivals: 50}}
+policies:
+  - weighted_random: {label: a, weights: [1, 1]}
+  - weighted_random: {label: b, weights: [2, 1]}
+replications: 3
+";
+    place.write("full.yaml", spec);
+    place.fine(&["full.yaml", "--quiet"]);
+    let summary = place.parquet("results/full/summary.parquet");
+    let response = summary.column("response").unwrap().str().unwrap();
+    let number = |name: &str| summary.column(name).unwrap().f64().unwrap();
+    let rows: Vec<usize> =
+        (0..summary.height()).filter(|&row| response.get(row) == Some("waiting_time")).collect();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert_eq!((number("theory").get(row), number("z").get(row)), (Some(0.0), Some(0.0)));
+    }
+}

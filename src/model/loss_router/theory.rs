@@ -11,9 +11,9 @@ use crate::theory::{LossNetwork, LossPolicy, LossRedirect, erlang_b};
 /// replication that starts empty approaches like its warm-up over its horizon.
 pub const THEORY: &str = "arrivals with exponential interarrival times; refusals_pct and \
     accepted_pct with exponential interarrival times, any service, equal speeds and redirection \
-    (Erlang B of all channels together); every response but θ with exponential interarrival and \
-    service times under coin, random, trigger, alternate, and theta with alpha 0 and no limit on runs \
-    (the Markov chain of busy channels, solved exactly); none elsewhere";
+    (Erlang B of all channels together); every response but θ (switches after a \
+    warm-up only) with exponential interarrival and service times under coin, random, trigger, \
+    alternate, and theta with alpha 0 and no limit on runs (the Markov chain of busy channels, solved exactly); none elsewhere";
 
 impl LossRouter {
     /// Returns a theoretical value per column, nothing where there is none.

@@ -332,7 +332,9 @@ impl Supermarket {
         let taken = rate * (1.0 - refused);
         values.set("sojourn_time", 0, jobs * servers / taken);
         let in_service = busy * servers * f64::from(self.channels);
-        values.set("waiting_time", 0, (jobs * servers - in_service) / taken);
+        let waiting = jobs * servers - in_service;
+        let is_rounding = waiting < 1e-12 * in_service;
+        values.set("waiting_time", 0, if is_rounding { 0.0 } else { waiting / taken });
         values.set("refusals_pct", 0, 100.0 * refused);
         values.set("jobs_per_server", 0, jobs);
         values.set("utilisation", 0, busy);
