@@ -40,6 +40,8 @@ const BENT: f64 = 1.7;
 const ERRORS: f64 = 3.0;
 /// Eigenvalues below this share of the largest are taken for 0.
 const SINGULAR: f64 = 1e-10;
+/// Part of a cost below which a difference is none.
+const ROUNDING: f64 = 1e-12;
 /// Sweeps over the coordinates in which a quadratic is minimised.
 const SWEEPS: usize = 200;
 
@@ -76,7 +78,8 @@ pub(super) fn search(search: &mut Search, rounds: u32, start: &[f64]) -> Result<
         let minimum = quadratic.minimum(&cubic);
         unit = region.unit(&minimum.at);
         region.middle.clone_from(&unit);
-        let stuck = |i: usize| minimum.at[i].abs() >= 1.0 && unit[i] > 0.0 && unit[i] < 1.0;
+        let at_edge = |i: usize| minimum.at[i].abs() >= 1.0;
+        let stuck = |i: usize| at_edge(i) && unit[i] > 0.0 && unit[i] < 1.0;
         let sure = minimum.se.filter(|_| !(0..d).any(stuck));
         for (i, half) in region.half.iter_mut().enumerate() {
             if minimum.bent[i] && !stuck(i) {
@@ -84,6 +87,8 @@ pub(super) fn search(search: &mut Search, rounds: u32, start: &[f64]) -> Result<
             }
         }
         let error = |(se, half): (&f64, &f64)| se * half;
+        // Where the box ends the search, how it would vary beyond isn't known.
+        let sure = sure.filter(|_| !(0..d).any(at_edge));
         se = sure.map(|se| se.iter().zip(&quadratic.half).map(error).collect());
     }
     if blocks.iter().all(Vec::is_empty) {
@@ -303,11 +308,12 @@ impl Fit {
     }
 }
 
-/// Takes the means over a block off it.
+/// Takes the means over a block off it; what is left of costs that are all the same is nothing.
 fn centred(mut block: Vec<(DVector<f64>, f64)>) -> Vec<(DVector<f64>, f64)> {
     let n = block.len() as f64;
     let Some((first, _)) = block.first() else { return block };
     let (mut x, mut y) = (DVector::zeros(first.len()), 0.0);
+    let largest = block.iter().fold(0.0, |largest: f64, (_, cost)| largest.max(cost.abs()));
     for (terms, cost) in &block {
         x.axpy(1.0 / n, terms, 1.0);
         y += cost / n;
@@ -315,6 +321,9 @@ fn centred(mut block: Vec<(DVector<f64>, f64)>) -> Vec<(DVector<f64>, f64)> {
     for (terms, cost) in &mut block {
         *terms -= &x;
         *cost -= y;
+        if cost.abs() < ROUNDING * largest {
+            *cost = 0.0;
+        }
     }
     block
 }
@@ -349,6 +358,14 @@ mod tests {
     use super::*;
     use crate::optimize::trials::{Known, start, whole_numbers};
     use crate::stats::{Good, Moments};
+    #[test]
+    fn costs_that_differ_by_rounding_have_no_slope() {
+        let terms = |z: f64| DVector::from_vec(vec![z]);
+        let left = centred(vec![(terms(0.0), 0.3), (terms(1.0), 0.1 + 0.2), (terms(2.0), 0.3)]);
+        assert!(left.iter().all(|(_, cost)| *cost == 0.0));
+        let left = centred(vec![(terms(0.0), 1.0), (terms(1.0), 2.0)]);
+        assert_eq!((left[0].1, left[1].1), (-0.5, 0.5));
+    }
 
     #[test]
     fn slopes_are_those_of_the_terms() {
