@@ -27,9 +27,9 @@ pub use vocabulary::vocabulary;
 
 use self::figure::Figure;
 use self::names::with_levels;
+use self::numbers::level;
 use self::plot::Drawn;
 use crate::claims::Judged;
-use crate::design::Level;
 use crate::engine::{Plan, Selected};
 use crate::frame::{Comparison, Found, Kept, verdict, z};
 use crate::spec::{Experiment, Replications, Select};
@@ -298,10 +298,8 @@ pub fn comparisons(experiment: &Experiment, kept: &Kept) -> String {
         let judged = [judged_cell(verdict(comparison.verdict)), Cell::new(by)];
         table.add_row(row.into_iter().map(Cell::new).chain(judged));
     }
-    let levels = experiment.baseline_levels().into_iter().map(|(axis, level)| match level {
-        Level::Number(number) => (axis, short(number)),
-        Level::Text(text) => (axis, text),
-    });
+    let levels = experiment.baseline_levels();
+    let levels = levels.into_iter().map(|(axis, value)| (axis, level(&value)));
     let baseline = with_levels(&experiment.labels[experiment.baseline.policy], levels);
     let mut text = format!("\nagainst {baseline}, replication by replication\n{apart}");
     if !table.is_empty() {
@@ -354,11 +352,8 @@ pub fn theory(experiment: &Experiment, values: &BTreeMap<u32, Vec<Option<f64>>>)
 fn point_cells(experiment: &Experiment, index: u32) -> Vec<String> {
     let point = experiment.design.point(index);
     let mut cells = vec![experiment.labels[point.policy].clone()];
-    cells.extend(experiment.design.levels(&point).iter().map(|level| match level {
-        Some(Level::Number(number)) => short(*number),
-        Some(Level::Text(text)) => text.clone(),
-        None => String::new(),
-    }));
+    let levels = experiment.design.levels(&point);
+    cells.extend(levels.iter().map(|value| value.as_ref().map_or(String::new(), level)));
     cells
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::figure::{Curves, Figure, Mark};
 use super::names::with_levels;
-use super::numbers::{rounded, short};
+use super::numbers::{place, short, written};
 use crate::design::Level;
 use crate::frame::{Found, FoundPoint, Summary};
 
@@ -23,8 +23,6 @@ const PER_KIND: usize = 6;
 const LINES: usize = 7;
 /// Most policies without the axis of a figure.
 const CONTROLS: usize = 6;
-/// Most letters of a number that is shown as it is.
-const LONG: usize = 9;
 /// Most figures of a run.
 const FIGURES: usize = 80;
 
@@ -125,19 +123,9 @@ fn number(level: &Level) -> Option<f64> {
     }
 }
 
-/// Returns a number with some four significant digits, if it is one and long: as many as show that it
-/// isn't a rounder one, since 0.9999 and 1 may be worlds apart.
+/// Returns a value of an axis with some four digits, if it is a number and long.
 pub fn brief(level: &str) -> String {
-    let Some(number) = level.parse::<f64>().ok().filter(|_| level.len() > LONG) else {
-        return level.to_owned();
-    };
-    let is_full = |digits: usize| {
-        let mantissa = format!("{:e}", rounded(number, digits));
-        let mantissa = mantissa.split('e').next().unwrap_or_default();
-        mantissa.chars().filter(char::is_ascii_digit).count() == digits
-    };
-    let digits = (4..LONG).find(|&digits| is_full(digits)).unwrap_or(4);
-    format!("{}", rounded(number, digits))
+    level.parse().map_or_else(|_| level.to_owned(), |number| written(place(number, 4)))
 }
 
 /// Values of axes by name, in words that tell any two apart.
@@ -177,19 +165,4 @@ fn some<T: Clone>(items: &[T], most: usize) -> Vec<T> {
         return items.iter().take(most).cloned().collect();
     }
     (0..most).map(|at| items[at * (items.len() - 1) / (most - 1)].clone()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::brief;
-
-    #[test]
-    fn long_numbers_lose_no_digit_that_matters() {
-        for whole in ["0.99996", "1234567", "80.0001", "0.0123456", "first"] {
-            assert_eq!(brief(whole), whole);
-        }
-        assert_eq!(brief("0.0031622776601683794"), "0.003162");
-        assert_eq!(brief("0.99999999"), "0.99999999");
-        assert_eq!(brief("0.30000000000000004"), "0.3");
-    }
 }

@@ -1,5 +1,9 @@
 //! Numbers as people read them.
 
+use crate::design::Level;
+
+/// Most letters of a value of an axis that is shown as it is.
+const LONG: usize = 12;
 /// From here on numbers are written with an exponent.
 const MANY: f64 = 1e15;
 
@@ -41,6 +45,28 @@ pub fn whole(number: f64, digits: usize) -> f64 {
     match number.abs() {
         size if size < MANY => rounded(number, digits.max(size.log10() as usize + 1)),
         _ => rounded(number, digits),
+    }
+}
+
+/// Returns a value of an axis as it is, or, if that is long, with so many significant digits: with more
+/// where these would make it look rounder than it is, since 0.9999 and 1 may be worlds apart.
+pub fn place(number: f64, digits: usize) -> f64 {
+    if format!("{number}").len() <= LONG {
+        return number;
+    }
+    let is_full = |&digits: &usize| {
+        let mantissa = format!("{:e}", rounded(number, digits));
+        let mantissa = mantissa.split('e').next().unwrap_or_default();
+        mantissa.chars().filter(char::is_ascii_digit).count() == digits
+    };
+    rounded(number, (digits..LONG).find(is_full).unwrap_or(digits))
+}
+
+/// Returns a value of an axis as tables of the terminal show it.
+pub fn level(level: &Level) -> String {
+    match level {
+        Level::Number(number) => written(place(*number, 6)),
+        Level::Text(text) => text.clone(),
     }
 }
 
@@ -129,6 +155,16 @@ mod tests {
         assert_eq!(duration(0.2), "less than a second");
         assert_eq!(duration(3600.0), "60 min");
         assert_eq!((size(1.0), size(2.5e9)), ("1 kB".into(), "2.5 GB".into()));
+    }
+
+    #[test]
+    fn long_numbers_lose_no_digit_that_matters() {
+        for whole in [0.9999997, 1_234_567.0, 123.4568, 0.01234561, 40.12345679] {
+            assert_eq!(place(whole, 4), whole);
+        }
+        assert_eq!((place(0.0031622776601683794, 4), place(0.1 + 0.2, 4)), (0.003162, 0.3));
+        assert_eq!(place(0.999_999_999_97, 4), 0.999_999_999_97);
+        assert_eq!(level(&Level::Number(1e-12)), "1e-12");
     }
 
     #[test]

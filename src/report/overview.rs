@@ -3,7 +3,7 @@
 use comfy_table::Cell;
 
 use super::figures::{baseline, best, shown};
-use super::numbers::{plus_minus, short};
+use super::numbers::{level, plus_minus, short};
 use super::verdict::value;
 use super::{judged_cell, table};
 use crate::design::Level;
@@ -44,11 +44,7 @@ pub fn overview(found: &Found) -> Option<String> {
     let mut table = table(header, 1);
     for ((point, compared), along) in points.iter().zip(compared).zip(&along) {
         let of = |at: usize| point.summaries[at].as_ref().map_or(String::new(), value);
-        let level = |axis: &String| match point.levels.get(axis) {
-            Some(Level::Number(number)) => short(*number),
-            Some(Level::Text(text)) => text.clone(),
-            None => String::new(),
-        };
+        let level = |axis: &String| point.levels.get(axis).map_or(String::new(), level);
         let mut row = vec![Cell::new(&point.policy)];
         row.extend(axes.iter().map(|axis| Cell::new(level(axis))));
         row.push(Cell::new(of(by)));

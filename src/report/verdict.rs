@@ -2,8 +2,7 @@
 
 use super::figures::{baseline, best, brief, scenario as scenario_of, shown};
 use super::names::{isolated, with_levels};
-use super::numbers::{grouped, plus_minus, rounded, short};
-use crate::design::Level;
+use super::numbers::{grouped, level, plus_minus, rounded, short};
 use crate::frame::{Direction, Found, FoundClaim, FoundPoint, Ranking, Summary};
 
 /// Most responses that sentences are made of.
@@ -192,13 +191,8 @@ pub fn point_name(found: &Found, point: &FoundPoint) -> String {
         .into_iter()
         .flat_map(|policy| &policy.axes)
         .filter(|axis| !axis.scenario);
-    let levels = axes.filter_map(|axis| {
-        let level = match point.levels.get(&axis.column)? {
-            Level::Number(number) => short(*number),
-            Level::Text(text) => text.clone(),
-        };
-        Some((axis.column.clone(), level))
-    });
+    let levels =
+        axes.filter_map(|axis| Some((axis.column.clone(), level(point.levels.get(&axis.column)?))));
     with_levels(&point.policy, levels)
 }
 

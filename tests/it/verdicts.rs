@@ -408,3 +408,32 @@ fn equal_points_that_are_shown_do_not_speak_for_others() {
         "{said}"
     );
 }
+
+/// Scenarios that differ in a late digit are told apart wherever they are named, and a search that ends at
+/// a bound claims no standard error.
+#[test]
+fn scenarios_that_are_close_have_their_own_names() {
+    let place = Place::new();
+    let model = MODEL.replace("poisson: 80", "poisson: {values: [79.9999993, 79.9999997]}");
+    let select = "select: {response: errors_pct, delta: 8, first_stage: 5}\n";
+    let policies = "policies: [coin: {theta: 0.3}, alternate]\nreplications: 20\n";
+    place.write("chosen.yaml", &format!("name: chosen{model}{policies}{select}"));
+    let said = place.fine(&["chosen.yaml"]);
+    assert!(said.contains("alternate poisson 79.999999"), "{said}");
+    assert!(said.contains(" 79.9999993 ") && said.contains(" 79.9999997 "), "{said}");
+    let search = "optimize: {policy: coin, minimize: errors_pct, over: {theta: {linear: [0.5, 0.9]}}, \
+                  method: response_surface, budget: 200, confirm: {replications: 5}}\n";
+    place.write("sought.yaml", &format!("name: sought{model}{policies}{search}"));
+    place.fine(&["sought.yaml", "--quiet"]);
+    let said = place.fine(&["report", "results/sought"]);
+    for value in ["79.9999993", "79.9999997"] {
+        let expected = format!("The search coin at poisson {value} found theta = 0.5 in ");
+        assert!(said.contains(&expected), "{said}");
+    }
+    let optimum: Value =
+        serde_json::from_slice(&place.bytes("results/sought/optimum.json")).unwrap();
+    assert!(optimum["searches"][0]["found"]["theta"]["se"].is_null(), "{optimum:#}");
+    // Nor do tables round a load that isn't 1.
+    let axis = column(&data(&page(&place, "results/sought")), 0, "poisson").unwrap();
+    assert_eq!(axis["values"][0], 79.9999993);
+}

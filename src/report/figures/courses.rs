@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::along::{colours, is_wide};
-use super::{PER_KIND, bands, levels, named, position, scenario, some};
+use super::{PER_KIND, bands, brief, levels, named, position, scenario, some};
 use crate::frame::{Found, FoundPoint, Members};
 use crate::report::figure::{Body, Curves, Figure, Look, Mark, Scale, Series};
 use crate::report::names::{isolated, with_levels};
@@ -107,7 +107,7 @@ fn along_search(
 pub fn scenario_words(search: &Value) -> String {
     let levels = search["scenario"].as_object().into_iter().flatten();
     let levels = levels.map(|(axis, level)| match level.as_f64() {
-        Some(number) => (axis.clone(), short(number)),
+        Some(number) => (axis.clone(), brief(&number.to_string())),
         None => (axis.clone(), level.as_str().unwrap_or_default().to_owned()),
     });
     let words = with_levels("", levels);

@@ -146,7 +146,7 @@ fn axis_column(name: &str, levels: Vec<Option<&Level>>) -> Value {
     let is_text = levels.iter().flatten().any(|level| matches!(level, Level::Text(_)));
     if !is_text {
         let value = |level: &Option<&Level>| match level {
-            Some(Level::Number(value)) => number(Some(*value)),
+            Some(Level::Number(value)) => with_digits(Some(numbers::place(*value, 6)), 15),
             _ => Value::Null,
         };
         return json!({
