@@ -202,6 +202,14 @@ fn load_whole(args: &SpecArgs) -> anyhow::Result<Loaded> {
     override_with(&mut overrides, args.changes.overrides().map_err(Usage)?);
     let experiment = spec::load(&name, text, &overrides, &reader(&folder))?;
     let stored = Stored::new(&experiment, name, folder.display().to_string(), overrides);
+    if !stored.files.is_empty() && folder.to_str().is_none() {
+        let folder = folder.display();
+        return Err(Usage(format!(
+            "the name of {folder} is no UTF-8 text, so that the files that the spec names couldn't be \
+             found again; rename the folder"
+        ))
+        .into());
+    }
     let folder = Path::new("results").join(&experiment.name);
     Ok(Loaded { experiment, stored, folder })
 }

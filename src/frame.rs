@@ -72,8 +72,12 @@ impl StoreError {
         // Polars wraps what the system said in words about parquet.
         let said = said.rsplit("IO error: ").next().unwrap_or_default();
         let said = said.split(" at path ").next().unwrap_or_default();
+        // Nor does it say why it couldn't write the end of a file.
+        let is_end = action == "write" && said.contains("transport error");
+        let said =
+            if is_end { "it can't be written to its end, as if there were no room" } else { said };
         let path = path.display().to_string();
-        StoreError { action, path, message: said.to_owned(), remedy: remedy(said) }
+        StoreError { action, path, message: said.to_owned(), remedy: remedy(action, said) }
     }
 
     /// The same, where no other folder can be chosen: what failed is the report of results.
@@ -99,14 +103,18 @@ impl StoreError {
 }
 
 /// Returns what may help against what the system said.
-fn remedy(said: &str) -> &'static str {
+fn remedy(action: &str, said: &str) -> &'static str {
     let is = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
-    if is(&["No space left", "quota exceeded"]) {
+    if is(&["No space left", "quota exceeded", "no room"]) {
         "; make room there, or choose another folder with --out"
+    } else if action == "read" && is(&["Permission denied"]) {
+        "; get the right to do so"
     } else if is(&["Permission denied", "Read-only", "not permitted"]) {
         "; get the right to do so, or choose another folder with --out"
     } else if is(&["No such file"]) {
         "; if it was moved or removed meanwhile, run again"
+    } else if action == "read" {
+        "; a run with --fresh, or into another folder, does without it"
     } else {
         "; choose another folder with --out"
     }

@@ -242,7 +242,12 @@ fn sweep_with(
     staging.commit(manifest)?;
     let made = reports::put(work);
     work.remove()?;
-    let (found, report) = made.context("the results are in place, but their report isn't")?;
+    let (found, report) = made.map_err(StoreError::of_report).with_context(|| {
+        let folder = quoted_path(work.results());
+        format!(
+            "the results are in place, but their report isn't, which `balancelab report {folder}` makes"
+        )
+    })?;
     if output.json {
         let summary = json!({
             "name": experiment.name, "results": work.results().display().to_string(),
@@ -365,7 +370,7 @@ fn interrupted(
     journal: Option<&Journal>,
 ) -> anyhow::Result<End> {
     store.flush()?;
-    if store.safe() == 0 && journal.is_none_or(Journal::is_empty) {
+    if store.safe(plan) == 0 && journal.is_none_or(Journal::is_empty) {
         // The plan of tasks that wait somewhere stays.
         if !store.had_begun() {
             work.clear()?;
@@ -386,7 +391,7 @@ fn interrupted(
 
 /// Says how a run goes on that was stopped.
 fn goes_on(store: &Store, plan: &Plan, intent: &Intent) -> String {
-    let safe = report::grouped(store.safe() as f64);
+    let safe = report::grouped(store.safe(plan) as f64);
     let total = report::grouped(plan.total() as f64);
     let without = if intent.fresh { ", without --fresh" } else { "" };
     format!(

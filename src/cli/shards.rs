@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::engine::{self, EngineError, Plan, Shard, most_shards};
 use crate::frame::{Intent, ShardWriter, Staging, StoreError, Work, finished_shard, kept, missing};
 use crate::report;
-use crate::spec::Experiment;
+use crate::spec::{Experiment, changes};
 
 /// Where engines leave the number of a task.
 ///
@@ -127,7 +127,7 @@ fn run_in(
             complain(&anyhow::anyhow!(
                 "interrupted: {} of {} replications of shard {shard} are kept; run it again, and \
                  it goes on from there",
-                report::grouped(store.safe() as f64),
+                report::grouped(store.safe(&plan) as f64),
                 report::grouped(plan.total() as f64)
             ))?;
             return Ok(End::Interrupted);
@@ -219,10 +219,15 @@ fn check_count(experiment: &Experiment, shards: u32) -> Result<(), Usage> {
 pub(super) fn check_same(folder: &Path, before: &Intent, intent: &Intent) -> Result<(), Usage> {
     let (folder, unfinished) = (quoted_path(folder), Work::at(folder));
     if before.plan != intent.plan {
+        let found = match (before.load(), intent.load()) {
+            (Ok(before), Ok(now)) => changes(&before.json, &now.json),
+            (Err(error), _) | (_, Err(error)) => vec![error.reason()],
+        };
+        let found: String = found.iter().map(|line| format!("\n  {line}")).collect();
         return Err(Usage(format!(
-            "{folder} has an unfinished run of another spec, or of this one with other settings; \
-             finish that one (`balancelab status {folder}`), choose another folder with --out, or \
-             discard what it has kept by removing {}",
+            "{folder} has an unfinished run of another spec, or of this one with other \
+             settings{found}\nfinish that one (`balancelab status {folder}`), choose another folder \
+             with --out, or discard what it has kept by removing {}",
             quoted_path(unfinished.folder())
         )));
     }

@@ -79,7 +79,7 @@ impl Plan {
     }
 
     /// Returns the replications of one of its points.
-    pub(super) fn range(&self, point: u32) -> Range<u32> {
+    pub(crate) fn range(&self, point: u32) -> Range<u32> {
         let (first, until) = self.part.unwrap_or((0, self.most()));
         let start = if self.points.first() == Some(&point) { first } else { 0 };
         let end = if self.points.last() == Some(&point) { until } else { self.most() };

@@ -66,6 +66,12 @@ impl Index {
         self.segments.values().map(|segments| distinct(segments.iter()).len() as u64).sum()
     }
 
+    /// Returns the number of rows of a point within a range of replications, each counted once.
+    pub(super) fn rows_within(&self, identity: u128, range: Range<u32>) -> u64 {
+        let rows = distinct(self.of(identity).iter());
+        rows.beyond(range.start) - rows.beyond(range.end)
+    }
+
     /// Whether there are rows that were made for another plan.
     pub(super) fn has_others(&self) -> bool {
         self.files.iter().any(|file| file.other)

@@ -17,7 +17,7 @@ use super::rows::{Group, ROW_GROUP, Rows, Writer, keys, metadata, read, sceptica
 use super::staging::{CHANGED, rows_hashes};
 use super::work::{Work, file_hash, is_sound, remove};
 use super::{Intent, REPLICATIONS, Staging, StoreError};
-use crate::engine::{self, EngineError, Fate, Options, Shard};
+use crate::engine::{self, Case, EngineError, Fate, Options, Plan, Shard};
 use crate::model::KERNELS;
 use crate::rng::GENERATOR;
 use crate::sim::Failure;
@@ -230,9 +230,18 @@ impl<'a> Store<'a> {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of rows that are safe on disk, if the run is stopped now.
-    pub fn safe(&self) -> u64 {
-        self.index.rows() + self.buffer().kept
+    /// Returns the number of rows of a plan, the run's or its shard's, that are safe on disk if it is
+    /// stopped now.
+    pub fn safe(&self, plan: &Plan) -> u64 {
+        let of_point = |&point: &u32| {
+            let case = Case::new(self.experiment, point);
+            case.map_or(0, |case| self.index.rows_within(case.identity(), plan.range(point)))
+        };
+        let known = match self.shard {
+            Some(_) => plan.points.iter().map(of_point).sum(),
+            None => self.index.rows(),
+        };
+        known + self.buffer().kept
     }
 
     /// Checks that every row that was there before has its place, when a run whose length depends
@@ -303,7 +312,8 @@ impl<'a> Store<'a> {
         };
         let earlier = Earlier { json: json.clone(), files: files.clone() };
         let read_file = |path: &str| intent.read(path);
-        let before = earlier.load(&read_file).map_err(|error| unusable(error.reason()))?;
+        let before = earlier.load(&read_file, self.experiment);
+        let before = before.map_err(|error| unusable(error.reason()))?;
         self.before.push(Ok(earlier.json));
         let identities = engine::identities(&before, options)?;
         let manifest = Staging::manifest(self.work.results())?;

@@ -220,9 +220,9 @@ impl Work {
         if !self.list(is_kept)?.is_empty() {
             return Ok(());
         }
-        // Others may be at work beside this one.
+        // Others may be at work beside this one, and may have kept something since it looked.
         let last = self.alone || self.lock.as_ref().is_some_and(|lock| lock.try_lock().is_ok());
-        if last { self.remove() } else { Ok(()) }
+        if last && self.list(is_kept)?.is_empty() { self.remove() } else { Ok(()) }
     }
 
     /// Removes our files, and the folder if no other is left: the results are in place, or

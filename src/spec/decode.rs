@@ -139,6 +139,10 @@ fn exponential_mean(fields: &Section) -> Option<f64> {
     }
 }
 
+/// What helps against a file that can't be read, or isn't what it was.
+const UNREAD: &str = "its path begins at the folder of the spec; what a run began with is needed until \
+                      its results are in place: put it back, or run the spec again where both are now";
+
 fn empirical(fields: &Section) -> Option<Vec<f64>> {
     let scope = fields.scope;
     fields.one_of("values", "file", "write `empirical: [3, 5, 5]` or `empirical: times.txt`");
@@ -148,14 +152,16 @@ fn empirical(fields: &Section) -> Option<Vec<f64>> {
         Some(_) => return fields.numbers("values"),
         None => (fields.text("file")?, fields.at("file")),
     };
-    let fault = |message: String| {
-        let help = "the file holds one number a line, each 0 or more; `#` starts a comment";
+    let helped = |message: String, help: &str| {
         scope.faults.add(at, message, help.to_owned());
         None
     };
+    let fault = |message: String| {
+        helped(message, "the file holds one number a line, each 0 or more; `#` starts a comment")
+    };
     let text = match (scope.read)(path) {
         Ok(text) => text,
-        Err(error) => return fault(format!("can't read `{path}`: {error}")),
+        Err(error) => return helped(format!("can't read `{path}`: {error}"), UNREAD),
     };
     let mut values = Vec::new();
     for (line, content) in text.trim_start_matches('\u{feff}').lines().enumerate() {

@@ -55,17 +55,27 @@ impl Stored {
 }
 
 impl Earlier {
-    /// Loads the spec again; `read` reads a file that it names.
+    /// Loads the spec again; `read` reads a file that it names. What isn't there any more may be what
+    /// `now` has under another name.
     ///
     /// # Errors
     /// [`SpecError`]: it is no spec any more, or a file has changed.
     pub fn load(
         &self,
         read: &dyn Fn(&str) -> Result<String, String>,
+        now: &Experiment,
     ) -> Result<Experiment, SpecError> {
         let hashes: BTreeMap<String, String> =
             serde_json::from_str(&self.files).unwrap_or_default();
-        let read = |path: &str| unchanged(path, read(path)?, hashes.get(path));
+        let of_now = now.file_hashes();
+        let read = |path: &str| {
+            let hash = hashes.get(path);
+            read(path).and_then(|text| unchanged(path, text, hash)).or_else(|why| {
+                let mut known = of_now.iter();
+                let same = known.find(|(_, other)| Some(*other) == hash).ok_or(why)?;
+                now.files[same.0].clone()
+            })
+        };
         load("earlier spec", self.json.clone(), &[], &read)
     }
 }

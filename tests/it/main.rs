@@ -4,6 +4,7 @@
 mod bad_input;
 mod comparisons;
 mod distributions;
+mod elsewhere;
 mod floors;
 mod found;
 mod kernels;

@@ -2,7 +2,7 @@
 
 use super::super::catalog::{FAILURES, MMPP, OUTAGE};
 use super::super::section::Section;
-use super::{distribution, warmup};
+use super::{UNREAD, distribution, warmup};
 use crate::model::{Arrivals, Length, Supermarket, Trace, is_count};
 use crate::rng::Distribution;
 use crate::sim::{Breakdowns, Discipline, Outage};
@@ -181,16 +181,24 @@ fn breakdowns(section: &Section) -> Option<Option<Breakdowns>> {
 /// Reads recorded jobs.
 fn trace(section: &Section) -> Option<Trace> {
     let path = section.text("trace")?;
-    let fault = |message: String| {
-        let help = "the file has a line with the names of its columns, `time` and `size` among them, \
-                    and then a line for each job with numbers of at least 0, separated by commas; \
-                    times never fall";
+    let helped = |message: String, help: &str| {
         section.scope.faults.add(section.at("trace"), message, help.to_owned());
         None
     };
+    let fault = |message: String| {
+        helped(
+            message,
+            "the file has a line with the names of its columns, `time` and `size` among them, and then \
+             a line for each job with numbers of at least 0, separated by commas; times never fall",
+        )
+    };
     let text = match (section.scope.read)(path) {
         Ok(text) => text,
-        Err(error) => return fault(format!("can't read `{path}`: {error}")),
+        // One that is there, but no parquet, isn't to be put back.
+        Err(error) if error.starts_with("parquet: ") => {
+            return fault(format!("can't read `{path}`: {error}"));
+        }
+        Err(error) => return helped(format!("can't read `{path}`: {error}"), UNREAD),
     };
     let mut lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     let names = lines.next().map_or("", |(_, names)| names);
