@@ -49,17 +49,23 @@ pub fn whole(number: f64, digits: usize) -> f64 {
 }
 
 /// Returns a value of an axis as it is, or, if that is long, with so many significant digits: with more
-/// where these would make it look rounder than it is, since 0.9999 and 1 may be worlds apart.
+/// where these would make it look rounder than it is, since 0.9999 and 1 may be worlds apart, and with
+/// two at least after leading nines.
 pub fn place(number: f64, digits: usize) -> f64 {
     if format!("{number}").len() <= LONG {
         return number;
     }
-    let is_full = |&digits: &usize| {
-        let mantissa = format!("{:e}", rounded(number, digits));
-        let mantissa = mantissa.split('e').next().unwrap_or_default();
-        mantissa.chars().filter(char::is_ascii_digit).count() == digits
+    let mantissa = |number: f64| -> String {
+        let written = format!("{number:e}");
+        let letters = written.chars().take_while(|&letter| letter != 'e');
+        letters.filter(char::is_ascii_digit).collect()
     };
-    rounded(number, (digits..LONG).find(is_full).unwrap_or(digits))
+    let nines = mantissa(number).chars().take_while(|&digit| digit == '9').count();
+    let is_told = |&digits: &usize| {
+        let rounded = rounded(number, digits);
+        mantissa(rounded).len() == digits || rounded == number
+    };
+    rounded(number, (digits.max(nines + 2)..=LONG).find(is_told).unwrap_or(digits))
 }
 
 /// Returns a value of an axis as tables of the terminal show it.
@@ -164,6 +170,7 @@ mod tests {
         }
         assert_eq!((place(0.0031622776601683794, 4), place(0.1 + 0.2, 4)), (0.003162, 0.3));
         assert_eq!(place(0.999_999_999_97, 4), 0.999_999_999_97);
+        assert_eq!((place(0.999_916_666_666_6, 4), place(1.0 - 1e-16, 4)), (0.999_917, 1.0));
         assert_eq!(level(&Level::Number(1e-12)), "1e-12");
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use self::tables::{comparisons, number, points, precise};
+use self::tables::{comparisons, place, points, precise};
 use super::figure::{Body, Figure, Look, Mark, Scale, Series, titled};
 use super::numbers::{plus_minus, short, written};
 use super::plot::{self, Drawn, escaped};
@@ -269,7 +269,8 @@ fn series(series: &Series) -> Value {
     };
     let mut data = json!({
         "name": series.name, "policy": series.policy, "look": look,
-        "x": series.marks.iter().map(|mark| number(Some(mark.x))).collect::<Vec<_>>(), "y": list(&|mark| Some(mark.y)),
+        "x": series.marks.iter().map(|mark| place(mark.x)).collect::<Vec<_>>(),
+        "y": list(&|mark| Some(mark.y)),
     });
     if series.marks.iter().any(|mark| mark.ends.is_some()) {
         data["low"] = list(&|mark| mark.ends.map(|ends| ends.0));

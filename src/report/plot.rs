@@ -15,7 +15,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::figure::{Body, Figure, Scale};
-use super::numbers::short;
+use super::numbers::rounded;
 use crate::frame::MARK;
 
 /// Units in a pixel.
@@ -246,11 +246,11 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
     let [left, top, right, bottom] = frame;
     let faint = GREY.mix(0.25).stroke_width(PIXEL as u32);
     if let Some(y) = y {
-        for value in ticks(y, (bottom - top) / (36 * PIXEL)) {
+        for (value, label) in labelled(ticks(y, (bottom - top) / (36 * PIXEL))) {
             let at = bottom - (y.place(value) * f64::from(bottom - top)).round() as i32;
             area.draw(&PathElement::new([(left, at), (right, at)], faint))?;
             let style = text(INK, HPos::Right, VPos::Center);
-            area.draw(&Text::new(tick(value), (left - 8 * PIXEL, at), style))?;
+            area.draw(&Text::new(label, (left - 8 * PIXEL, at), style))?;
         }
         let name = fitted(&y.title(), f64::from(WIDTH - 20));
         let at = (8 * PIXEL, top - 14 * PIXEL);
@@ -259,20 +259,21 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
     if let Some(x) = x {
         let wide = f64::from((right - left) / PIXEL);
         // As many as have room for their labels.
-        let mut values = ticks(x, (wide / 48.0) as i32);
+        let mut values = labelled(ticks(x, (wide / 48.0) as i32));
         while values.len() > 2 {
-            let widest = values.iter().map(|value| width(&tick(*value))).fold(0.0, f64::max);
-            let gap = values.windows(2).map(|pair| (x.place(pair[1]) - x.place(pair[0])) * wide);
+            let widest = values.iter().map(|(_, label)| width(label)).fold(0.0, f64::max);
+            let gap =
+                values.windows(2).map(|pair| (x.place(pair[1].0) - x.place(pair[0].0)) * wide);
             if gap.fold(f64::INFINITY, f64::min) >= widest + 10.0 {
                 break;
             }
             values = values.into_iter().step_by(2).collect();
         }
-        for value in values {
+        for (value, label) in values {
             let at = left + (x.place(value) * f64::from(right - left)).round() as i32;
             area.draw(&PathElement::new([(at, bottom), (at, bottom + 5 * PIXEL)], line(INK, 1.0)))?;
             let style = text(INK, HPos::Center, VPos::Top);
-            area.draw(&Text::new(tick(value), (at, bottom + 8 * PIXEL), style))?;
+            area.draw(&Text::new(label, (at, bottom + 8 * PIXEL), style))?;
         }
         // In the middle, as far as it has room there.
         let name = fitted(&x.title(), f64::from(WIDTH - 16));
@@ -285,12 +286,20 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
     Ok(())
 }
 
-/// Returns a round value for an axis, short however small or great it is.
-fn tick(value: f64) -> String {
-    match value.abs() {
-        0.0 | 1e-4..1e6 => short(value),
-        _ => format!("{value:e}"),
-    }
+/// Returns round values of an axis with their labels: short however small or great they are, but with
+/// as many digits as tell them apart.
+fn labelled(values: Vec<f64>) -> Vec<(f64, String)> {
+    let label = |value: f64, digits: usize| match (rounded(value, digits), value.abs()) {
+        (rounded, 0.0 | 1e-4..1e6) => format!("{rounded}"),
+        (rounded, _) => format!("{rounded:e}"),
+    };
+    let labels = |digits: usize| -> Vec<String> {
+        values.iter().map(|&value| label(value, digits)).collect()
+    };
+    let apart = |digits: &usize| labels(*digits).windows(2).all(|pair| pair[0] != pair[1]);
+    let digits = (6..=15).find(apart).unwrap_or(6);
+    let labels = labels(digits);
+    values.into_iter().zip(labels).collect()
 }
 
 /// Returns about so many round values of a scale.
@@ -322,13 +331,18 @@ mod tests {
     fn ticks_are_round_and_short() {
         let scale =
             |log, from, to| Scale { name: String::new(), unit: String::new(), log, from, to };
-        let shown: Vec<String> = ticks(&scale(false, 0.0, 1.04), 6).into_iter().map(tick).collect();
+        let labels = |values: Vec<f64>| -> Vec<String> {
+            labelled(values).into_iter().map(|(_, label)| label).collect()
+        };
+        let shown = labels(ticks(&scale(false, 0.0, 1.04), 6));
         assert_eq!(shown, ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(ticks(&scale(true, 9e-5, 0.11), 6), [1e-4, 1e-3, 1e-2, 1e-1]);
         assert_eq!(ticks(&scale(true, 0.9, 30.0), 6), [1.0, 2.0, 5.0, 10.0, 20.0]);
         assert!(ticks(&scale(true, 1e-300, 1e300), 6).len() <= 8);
-        let shown: Vec<String> = [0.0, 1e-7, 1e-4, 0.3, 1200.0, 2e6].map(tick).to_vec();
+        let shown = labels(vec![0.0, 1e-7, 1e-4, 0.3, 1200.0, 2e6]);
         assert_eq!(shown, ["0", "1e-7", "0.0001", "0.3", "1200", "2e6"]);
+        let shown = labels(vec![79.9999993, 79.9999995, 79.9999997]);
+        assert_eq!(shown, ["79.9999993", "79.9999995", "79.9999997"]);
     }
 
     #[test]

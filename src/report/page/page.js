@@ -20,13 +20,8 @@ function svgElement(tag, attributes = {}) {
   return made;
 }
 
-// Six significant digits at most, more where those of the half-width need them; whole numbers (points,
-// counts) stay exact.
-function number(value, half = 0) {
-  if (value === null) return "";
-  const needed = half > 0 ? Math.ceil(Math.log10(Math.abs(value) / half)) + 2 : 0;
-  return String(Number.isInteger(value) ? value : Number(value.toPrecision(Math.min(Math.max(needed, 6), 15))));
-}
+// Numbers come with the digits that they are shown with.
+const number = (value) => (value === null ? "" : String(value));
 
 // Two digits of the half-width, and as many decimals of the value. A number has 15 digits: what is less than
 // the last of them is none.
@@ -100,8 +95,8 @@ function scale(axis, start, end) {
 function describe({ x, y }, series, index) {
   const [low, high] = [series.low?.[index] ?? null, series.high?.[index] ?? null];
   const half = (high - low) / 2;
-  const range = low === null ? "" : ` (${number(low, half)} to ${number(high, half)})`;
-  const value = `${y.name} ${number(series.y[index], half)}${range} ${y.unit}`;
+  const range = low === null ? "" : ` (${number(low)} to ${number(high)})`;
+  const value = `${y.name} ${number(series.y[index])}${range} ${y.unit}`;
   return series.look === "control" ? value : `${x.name} = ${number(series.x[index])} ${x.unit}\n${value}`;
 }
 

@@ -15,7 +15,7 @@ const INTERVAL: usize = 17;
 const CELL: usize = 8;
 
 /// Returns a number with at most six significant digits and all of its whole part, or null.
-pub(super) fn number(value: Option<f64>) -> Value {
+fn number(value: Option<f64>) -> Value {
     with_digits(value, 6)
 }
 
@@ -28,6 +28,11 @@ pub(super) fn precise(value: Option<f64>, half: Option<f64>) -> Value {
         _ => 6,
     };
     with_digits(value, digits)
+}
+
+/// Returns a value of an axis with the digits that it is shown with.
+pub(super) fn place(value: f64) -> Value {
+    with_digits(Some(numbers::place(value, 6)), 15)
 }
 
 fn with_digits(value: Option<f64>, digits: usize) -> Value {
@@ -146,7 +151,7 @@ fn axis_column(name: &str, levels: Vec<Option<&Level>>) -> Value {
     let is_text = levels.iter().flatten().any(|level| matches!(level, Level::Text(_)));
     if !is_text {
         let value = |level: &Option<&Level>| match level {
-            Some(Level::Number(value)) => with_digits(Some(numbers::place(*value, 6)), 15),
+            Some(Level::Number(value)) => place(*value),
             _ => Value::Null,
         };
         return json!({

@@ -9,16 +9,21 @@ use super::{
     width,
 };
 use crate::report::figure::{Bars, Forest, Heat, Scale, titled};
-use crate::report::numbers::{plus_minus, rounded, short};
+use crate::report::numbers::{place, plus_minus, rounded, short, written};
 
 const TOP: i32 = 34;
 /// Most pixels for the names of rows.
 const NAMES: f64 = 190.0;
 
+/// Returns a value of an axis.
+fn axis(value: f64) -> String {
+    written(place(value, 6))
+}
+
 /// Draws a heat map, with a bar that tells its colours.
 pub(super) fn heat(body: &Heat) -> Drawn {
     let height = 340;
-    let widest = body.y.1.iter().map(|value| width(&short(*value))).fold(0.0, f64::max);
+    let widest = body.y.1.iter().map(|value| width(&axis(*value))).fold(0.0, f64::max);
     let left = 20 + widest.ceil() as i32;
     let values = || body.cells.iter().flatten().flatten().copied();
     let low = values().fold(f64::INFINITY, f64::min);
@@ -49,18 +54,18 @@ pub(super) fn heat(body: &Heat) -> Drawn {
         let every = |count: i32, room: i32, needs: i32| {
             (1..=count.max(1)).find(|step| room * step / count.max(1) >= needs).unwrap_or(1)
         };
-        let widest = body.x.1.iter().map(|value| width(&short(*value))).fold(0.0, f64::max);
+        let widest = body.x.1.iter().map(|value| width(&axis(*value))).fold(0.0, f64::max);
         let step = every(columns, right - left, (widest as i32 + 10) * PIXEL) as usize;
         for (at, value) in body.x.1.iter().enumerate().step_by(step) {
             let middle = (column(at as i32) + column(at as i32 + 1)) / 2;
             let style = text(INK, HPos::Center, VPos::Top);
-            area.draw(&Text::new(short(*value), (middle, bottom + 6 * PIXEL), style))?;
+            area.draw(&Text::new(axis(*value), (middle, bottom + 6 * PIXEL), style))?;
         }
         let step = every(rows, bottom - top, 15 * PIXEL) as usize;
         for (at, value) in body.y.1.iter().enumerate().step_by(step) {
             let middle = (row(at as i32) + row(at as i32 + 1)) / 2;
             let style = text(INK, HPos::Right, VPos::Center);
-            area.draw(&Text::new(short(*value), (left - 6 * PIXEL, middle), style))?;
+            area.draw(&Text::new(axis(*value), (left - 6 * PIXEL, middle), style))?;
         }
         let name = fitted(&body.x.0, f64::from((right - left) / PIXEL));
         let at = ((left + right) / 2, bottom + 26 * PIXEL);
@@ -84,9 +89,9 @@ pub(super) fn heat(body: &Heat) -> Drawn {
             let words = format!(
                 "{} = {}, {} = {}: {} {}",
                 body.x.0,
-                short(body.x.1[x]),
+                axis(body.x.1[x]),
                 body.y.0,
-                short(body.y.1[y]),
+                axis(body.y.1[y]),
                 body.value.0,
                 short(*value)
             );
