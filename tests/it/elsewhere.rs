@@ -79,7 +79,8 @@ fn a_stopped_shard_counts_its_own_rows() {
     place.write("parts.yaml", SPEC);
     place.fine(&["parts.yaml", "--quiet", "--out", "a"]);
     let all = count(&place, "a", "rows");
-    let more = ["parts.yaml", "--quiet", "--out", "a", "--replications", "50000", "--shard", "2/2"];
+    let more =
+        ["parts.yaml", "--quiet", "--out", "a", "--replications", "500000", "--shard", "2/2"];
     let run = place.command(&more).stderr(Stdio::piped()).spawn().unwrap();
     wait_for_rows(&place.path("a"));
     let mut kill = std::process::Command::new("kill");

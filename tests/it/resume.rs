@@ -66,7 +66,7 @@ pub fn wait_for_rows(folder: &Path) {
 }
 
 #[cfg(unix)]
-fn signal(name: &str, child: &std::process::Child) {
+pub fn signal(name: &str, child: &std::process::Child) {
     let mut kill = std::process::Command::new("kill");
     assert!(kill.args([name, &child.id().to_string()]).status().unwrap().success());
 }

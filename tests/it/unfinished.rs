@@ -242,26 +242,33 @@ fn rows_that_cannot_be_read_are_not_discarded() {
 #[cfg(unix)]
 #[test]
 fn of_two_runs_in_one_folder_the_second_stops_and_the_first_ends_well() {
+    use crate::resume::signal;
+
     let place = Place::new();
     place.write("night.yaml", SPEC);
     place.fine(&["night.yaml", "--quiet", "--out", "whole"]);
     let mut first = place.command(&["night.yaml", "--quiet", "--out", "cut"]).spawn().unwrap();
     wait_for_rows(&place.path("cut"));
+    // It holds the folder, and doesn't come to its end meanwhile.
+    signal("-STOP", &first);
     for more in [&[][..], &["--fresh"], &["--seed", "3"], &["--shard", "1/4"]] {
         let second = place.run(&[&["night.yaml", "--quiet", "--out", "cut"], more].concat());
         assert_eq!(second.code, Some(4), "{more:?} {}", second.err);
         assert!(second.err.contains("another run is at work in this folder"), "{}", second.err);
     }
+    signal("-CONT", &first);
     assert!(first.wait().unwrap().success());
     assert_equal(&place, "whole", "cut");
     // Nor does a whole run begin beside a shard; but other shards do.
     let shard = ["night.yaml", "--quiet", "--out", "parts", "--shard", "1/2"];
     let mut first = place.command(&shard).spawn().unwrap();
     wait_for_rows(&place.path("parts"));
+    signal("-STOP", &first);
     let second = place.run(&["night.yaml", "--quiet", "--out", "parts"]);
     assert_eq!(second.code, Some(4), "{}", second.err);
     assert!(second.err.contains("another run is at work in this folder"), "{}", second.err);
     place.fine(&["night.yaml", "--quiet", "--out", "parts", "--shard", "2/2"]);
+    signal("-CONT", &first);
     assert!(first.wait().unwrap().success());
     place.fine(&["merge", "parts", "--quiet"]);
     assert_equal(&place, "whole", "parts");
