@@ -123,9 +123,9 @@ fn number(level: &Level) -> Option<f64> {
     }
 }
 
-/// Returns a value of an axis with some four digits, if it is a number and long.
+/// Returns a value of an axis as people read it.
 pub fn brief(level: &str) -> String {
-    level.parse().map_or_else(|_| level.to_owned(), |number| written(place(number, 4)))
+    level.parse().map_or_else(|_| level.to_owned(), |number| written(place(number)))
 }
 
 /// Values of axes by name, in words that tell any two apart.

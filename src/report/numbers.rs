@@ -48,10 +48,10 @@ pub fn whole(number: f64, digits: usize) -> f64 {
     }
 }
 
-/// Returns a value of an axis as it is, or, if that is long, with so many significant digits: with more
-/// where these would make it look rounder than it is, since 0.9999 and 1 may be worlds apart, and with
-/// two at least after leading nines.
-pub fn place(number: f64, digits: usize) -> f64 {
+/// Returns a value of an axis as it is, or, if that is long, with six significant digits: with more where
+/// these would make it look rounder than it is, since 0.9999 and 1 may be worlds apart, with two at least
+/// after leading nines, and with all of its whole part.
+pub fn place(number: f64) -> f64 {
     if format!("{number}").len() <= LONG {
         return number;
     }
@@ -62,16 +62,16 @@ pub fn place(number: f64, digits: usize) -> f64 {
     };
     let nines = mantissa(number).chars().take_while(|&digit| digit == '9').count();
     let is_told = |&digits: &usize| {
-        let rounded = rounded(number, digits);
-        mantissa(rounded).len() == digits || rounded == number
+        let rounded = whole(number, digits);
+        mantissa(rounded).len() >= digits || rounded == number
     };
-    rounded(number, (digits.max(nines + 2)..=LONG).find(is_told).unwrap_or(digits))
+    whole(number, (6.max(nines + 2)..=LONG).find(is_told).unwrap_or(6))
 }
 
-/// Returns a value of an axis as tables of the terminal show it.
+/// Returns a value of an axis as people read it.
 pub fn level(level: &Level) -> String {
     match level {
-        Level::Number(number) => written(place(*number, 6)),
+        Level::Number(number) => written(place(*number)),
         Level::Text(text) => text.clone(),
     }
 }
@@ -166,11 +166,13 @@ mod tests {
     #[test]
     fn long_numbers_lose_no_digit_that_matters() {
         for whole in [0.9999997, 1_234_567.0, 123.4568, 0.01234561, 40.12345679] {
-            assert_eq!(place(whole, 4), whole);
+            assert_eq!(place(whole), whole);
         }
-        assert_eq!((place(0.0031622776601683794, 4), place(0.1 + 0.2, 4)), (0.003162, 0.3));
-        assert_eq!(place(0.999_999_999_97, 4), 0.999_999_999_97);
-        assert_eq!((place(0.999_916_666_666_6, 4), place(1.0 - 1e-16, 4)), (0.999_917, 1.0));
+        assert_eq!((place(0.0031622776601683794), place(0.1 + 0.2)), (0.00316228, 0.3));
+        assert_eq!(place(0.999_999_999_97), 0.999_999_999_97);
+        assert_eq!((place(0.999_991_666_666_6), place(1.0 - 1e-16)), (0.999_991_7, 1.0));
+        assert_eq!((place(4e6 / 3.0), place(123_456_789.062_5)), (1_333_333.0, 123_456_789.0));
+        assert_eq!(place(1e12 + 1.0), 1e12 + 1.0);
         assert_eq!(level(&Level::Number(1e-12)), "1e-12");
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use self::tables::{comparisons, place, points, precise};
+use self::tables::{comparisons, points, precise};
 use super::figure::{Body, Figure, Look, Mark, Scale, Series, titled};
 use super::numbers::{plus_minus, short, written};
 use super::plot::{self, Drawn, escaped};
@@ -240,7 +240,10 @@ fn figure_data(number: usize, figure: &Figure, drawn: &Drawn) -> Value {
     if let Body::Curves(curves) = &figure.body {
         data.insert("x".to_owned(), scale(&curves.x));
         data.insert("y".to_owned(), scale(&curves.y));
-        data.insert("series".to_owned(), curves.series.iter().map(series).collect());
+        data.insert(
+            "series".to_owned(),
+            curves.series.iter().map(|one| series(one, &curves.x)).collect(),
+        );
     }
     if !drawn.marks.is_empty() {
         data.insert("marks".to_owned(), json!(drawn.marks));
@@ -256,7 +259,7 @@ fn scale(scale: &Scale) -> Value {
     })
 }
 
-fn series(series: &Series) -> Value {
+fn series(series: &Series, axis: &Scale) -> Value {
     let look = match series.look {
         Look::Line => "line",
         Look::Control => "control",
@@ -267,9 +270,11 @@ fn series(series: &Series) -> Value {
         let half = |mark: &Mark| mark.ends.map(|(low, high)| (high - low) / 2.0);
         series.marks.iter().map(|mark| precise(of(mark), half(mark))).collect()
     };
+    // Marks are found by their place.
+    let apart = (axis.to - axis.from) / 1000.0;
     let mut data = json!({
         "name": series.name, "policy": series.policy, "look": look,
-        "x": series.marks.iter().map(|mark| place(mark.x)).collect::<Vec<_>>(),
+        "x": series.marks.iter().map(|mark| precise(Some(mark.x), Some(apart))).collect::<Vec<_>>(),
         "y": list(&|mark| Some(mark.y)),
     });
     if series.marks.iter().any(|mark| mark.ends.is_some()) {

@@ -246,7 +246,7 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
     let [left, top, right, bottom] = frame;
     let faint = GREY.mix(0.25).stroke_width(PIXEL as u32);
     if let Some(y) = y {
-        for (value, label) in labelled(ticks(y, (bottom - top) / (36 * PIXEL))) {
+        for (value, label) in upwards(y, (bottom - top) / PIXEL) {
             let at = bottom - (y.place(value) * f64::from(bottom - top)).round() as i32;
             area.draw(&PathElement::new([(left, at), (right, at)], faint))?;
             let style = text(INK, HPos::Right, VPos::Center);
@@ -284,6 +284,16 @@ fn axes(area: &Area, frame: [i32; 4], x: Option<&Scale>, y: Option<&Scale>) -> D
         area.draw(&PathElement::new([(left, bottom), (right, bottom)], line(INK, 1.0)))?;
     }
     Ok(())
+}
+
+/// Returns the values of a vertical axis of so many pixels with their labels.
+fn upwards(y: &Scale, pixels: i32) -> Vec<(f64, String)> {
+    labelled(ticks(y, pixels / 36))
+}
+
+/// Returns the width of the widest of these labels [pixels].
+fn label_width(y: &Scale, pixels: i32) -> f64 {
+    upwards(y, pixels).iter().map(|(_, label)| width(label)).fold(0.0, f64::max)
 }
 
 /// Returns round values of an axis with their labels: short however small or great they are, but with

@@ -1,6 +1,6 @@
 //! What searches found, for a terminal.
 
-use super::numbers::rounded;
+use super::numbers::{level, rounded};
 use super::{grouped, plus_minus, short, table};
 use crate::frame::verdict;
 use crate::optimize::{Failures, Gains, Outcome};
@@ -12,7 +12,7 @@ pub fn scenario(experiment: &Experiment, point: u32) -> String {
     let point = experiment.design.point(point);
     let levels = experiment.design.scenario_levels(&point);
     let levels: Vec<String> =
-        levels.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
+        levels.iter().map(|(axis, value)| format!("{axis} {}", level(value))).collect();
     if levels.is_empty() { String::new() } else { format!(" at {}", levels.join(", ")) }
 }
 

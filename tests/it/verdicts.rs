@@ -332,7 +332,7 @@ published:
     place.write("two.yaml", &format!("name: two{MODEL}{rest}"));
     assert_eq!(place.run(&["two.yaml", "--quiet"]).code, Some(1));
     let said = place.fine(&["report", "results/two"]);
-    let expected = "2 of 2 published figures: errors_pct of l at alpha 0.003162; errors_pct of l at alpha 0.03162.";
+    let expected = "2 of 2 published figures: errors_pct of l at alpha 0.00316228; errors_pct of l at alpha 0.0316228.";
     assert!(said.contains(expected), "{said}");
 }
 

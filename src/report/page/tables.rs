@@ -30,11 +30,6 @@ pub(super) fn precise(value: Option<f64>, half: Option<f64>) -> Value {
     with_digits(value, digits)
 }
 
-/// Returns a value of an axis with the digits that it is shown with.
-pub(super) fn place(value: f64) -> Value {
-    with_digits(Some(numbers::place(value, 6)), 15)
-}
-
 fn with_digits(value: Option<f64>, digits: usize) -> Value {
     let Some(value) = value.filter(|value| value.is_finite()) else { return Value::Null };
     let rounded = numbers::whole(value, digits);
@@ -151,7 +146,7 @@ fn axis_column(name: &str, levels: Vec<Option<&Level>>) -> Value {
     let is_text = levels.iter().flatten().any(|level| matches!(level, Level::Text(_)));
     if !is_text {
         let value = |level: &Option<&Level>| match level {
-            Some(Level::Number(value)) => place(*value),
+            Some(Level::Number(value)) => with_digits(Some(numbers::place(*value)), 15),
             _ => Value::Null,
         };
         return json!({

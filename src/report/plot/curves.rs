@@ -4,7 +4,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::{
-    Area, Drawing, Drawn, GREY, INK, PALETTE, PIXEL, WIDTH, axes, fitted_apart, line, text, width,
+    Area, Drawing, Drawn, GREY, INK, PALETTE, PIXEL, WIDTH, axes, fitted_apart, label_width, line,
+    text, width,
 };
 use crate::report::figure::{Curves, Look, Mark, Series};
 
@@ -26,7 +27,8 @@ pub(super) fn curves(body: &Curves) -> Drawn {
     let named = || body.series.iter().filter(|series| is_named(series));
     let widest = named().map(|series| width(&series.name)).fold(0.0, f64::max);
     let right = WIDTH - 26 - widest.min(NAMES).ceil() as i32;
-    let frame = [LEFT, TOP, right, HEIGHT - BOTTOM].map(|side| side * PIXEL);
+    let left = LEFT.max(label_width(&body.y, HEIGHT - BOTTOM - TOP).ceil() as i32 + 16);
+    let frame = [left, TOP, right, HEIGHT - BOTTOM].map(|side| side * PIXEL);
     let has_legend = body.series.iter().any(|series| !is_named(series));
     let mut drawn = Drawn::new(HEIGHT + if has_legend { LEGEND } else { 0 }, frame);
     drawn.layer(None, false, |area| {

@@ -17,7 +17,7 @@ const NAMES: f64 = 190.0;
 
 /// Returns a value of an axis.
 fn axis(value: f64) -> String {
-    written(place(value, 6))
+    written(place(value))
 }
 
 /// Draws a heat map, with a bar that tells its colours.
