@@ -83,8 +83,7 @@ fn a_stopped_shard_counts_its_own_rows() {
         ["parts.yaml", "--quiet", "--out", "a", "--replications", "500000", "--shard", "2/2"];
     let run = place.command(&more).stderr(Stdio::piped()).spawn().unwrap();
     wait_for_rows(&place.path("a"));
-    let mut kill = std::process::Command::new("kill");
-    assert!(kill.args(["-TERM", &run.id().to_string()]).status().unwrap().success());
+    crate::resume::signal("-TERM", &run);
     let said = String::from_utf8(run.wait_with_output().unwrap().stderr).unwrap();
     let told = said.strip_prefix("error: interrupted: ").unwrap().split(" of ").next().unwrap();
     let told: u64 = told.replace(' ', "").parse().unwrap();
